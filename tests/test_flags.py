@@ -16,7 +16,6 @@ FLAGS: dict[str, Any] = {
     "only_inputs": lambda v, x: pb.autograd.grad(x.sin().sum(), x, only_inputs=v),
     "materialize_grads": lambda v, x: pb.autograd.grad(x.sin().sum(), x, materialize_grads=v),
     "backward": lambda v, x: pb.autograd.backward(x.sin().sum(), retain_graph=v, create_graph=v),
-    "mode": lambda v, x: (pb.set_grad_enabled(v).__exit__(None, None, None),),
     "grad": lambda v, x: len(pb.func.grad(_pair if v else pb.sum, has_aux=v)(X)) == 2,
     "grad_and_value": lambda v, x: pb.func.grad_and_value(_pair if v else pb.sum, has_aux=v)(X),
     "vjp": lambda v, x: pb.func.vjp(_pair if v else pb.sum, X, has_aux=v),
@@ -43,3 +42,12 @@ def test_other_objects_are_none(name: str, value: Any) -> None:
     with pytest.raises(TypeError, match=f"expected True or False, but got {type(value).__name__}") as e:
         FLAGS[name](value, X.clone().requires_grad_())
     assert e.value.__notes__[0].startswith("while processing")
+
+
+@pytest.mark.parametrize("value", [1, 0, 3])
+def test_recording_is_a_bool(value: int) -> None:
+    with pytest.raises(
+        TypeError, match=r"set_grad_enabled\(\): argument 'enabled' \(position 1\) must be bool, not int"
+    ):
+        pb.set_grad_enabled(value)  # type: ignore[arg-type]
+    assert pb.is_grad_enabled()

@@ -44,13 +44,18 @@ def test_determinism() -> None:
     try:
         pb.use_deterministic_algorithms(True, warn_only=True)
         assert pb.are_deterministic_algorithms_enabled() and pb.is_deterministic_algorithms_warn_only_enabled()
+        pb.use_deterministic_algorithms(False, warn_only=True)
+        assert not pb.are_deterministic_algorithms_enabled() and pb.is_deterministic_algorithms_warn_only_enabled()
         for mode, number in (("error", 2), (1, 1), ("default", 0)):
             pb.set_deterministic_debug_mode(mode)
             assert pb.get_deterministic_debug_mode() == number
+            assert pb.is_deterministic_algorithms_warn_only_enabled() is (number == 1)
         with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
             pb.set_deterministic_debug_mode("never")
         with pytest.raises(TypeError, match="must be bool"):
             pb.use_deterministic_algorithms(1)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="'warn_only' must be bool, not int"):
+            pb.use_deterministic_algorithms(True, warn_only=1)  # type: ignore[arg-type]
     finally:
         pb.use_deterministic_algorithms(False)
 
@@ -65,6 +70,8 @@ def test_settings() -> None:
     assert pb.get_num_interop_threads() == 2
     with pytest.raises(RuntimeError, match="positive integer"):
         pb.set_num_interop_threads(0)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        pb.set_num_interop_threads(2**65)
     pb.set_default_device("cpu")
     assert pb.get_default_device() == pb.device("cpu") and not pb.is_autocast_enabled()
 

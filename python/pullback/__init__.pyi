@@ -103,12 +103,15 @@ from ._functions import _grid_sampler_2d_cpu_fallback as _grid_sampler_2d_cpu_fa
 from ._functions import _log_softmax as _log_softmax
 from ._functions import _masked_softmax as _masked_softmax
 from ._functions import _softmax as _softmax
+from ._tensor_types import _tensor_classes as _tensor_classes
 from ._functions import adaptive_max_pool1d as adaptive_max_pool1d
 from ._functions import affine_grid_generator as affine_grid_generator
+from ._copies import alias_copy as alias_copy
 from ._functions import alpha_dropout as alpha_dropout
 from ._functions import alpha_dropout_ as alpha_dropout_
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._forms import as_strided_ as as_strided_
+from ._copies import as_strided_copy as as_strided_copy
 from ._pieces import as_strided_scatter as as_strided_scatter
 from .amp import autocast as autocast
 from ._functions import batch_norm as batch_norm
@@ -126,10 +129,13 @@ from ._functions import conv_tbc as conv_tbc
 from ._functions import cosine_embedding_loss as cosine_embedding_loss
 from ._functions import cosine_similarity as cosine_similarity
 from ._forms import detach_ as detach_
+from ._copies import detach_copy as detach_copy
+from ._copies import diagonal_copy as diagonal_copy
 from ._functions import dropout as dropout
 from ._functions import dropout_ as dropout_
 from ._removed import eig as eig
 from ._functions import embedding as embedding
+from ._copies import expand_copy as expand_copy
 from ._functions import feature_alpha_dropout as feature_alpha_dropout
 from ._functions import feature_alpha_dropout_ as feature_alpha_dropout_
 from ._functions import feature_dropout as feature_dropout
@@ -173,6 +179,7 @@ from ._functions import native_channel_shuffle as native_channel_shuffle
 from ._forms import numel as numel
 from ._functions import pairwise_distance as pairwise_distance
 from ._lowrank import pca_lowrank as pca_lowrank
+from ._copies import permute_copy as permute_copy
 from ._functions import pixel_shuffle as pixel_shuffle
 from ._functions import pixel_unshuffle as pixel_unshuffle
 from ._functions import poisson_nll_loss as poisson_nll_loss
@@ -183,6 +190,7 @@ from ._forms import resolve_neg as resolve_neg
 from ._functions import rrelu as rrelu
 from ._functions import rrelu_ as rrelu_
 from .serialization import save as save
+from ._copies import select_copy as select_copy
 from ._functions import selu as selu
 from ._functions import selu_ as selu_
 from .amp import set_autocast_cache_enabled as set_autocast_cache_enabled
@@ -198,8 +206,12 @@ from ._settings import set_float32_matmul_precision as set_float32_matmul_precis
 from ._settings import set_flush_denormal as set_flush_denormal
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._settings import set_warn_always as set_warn_always
+from ._copies import slice_copy as slice_copy
 from ._removed import solve as solve
+from ._copies import split_copy as split_copy
+from ._copies import split_with_sizes_copy as split_with_sizes_copy
 from ._forms import spmm as spmm
+from ._copies import squeeze_copy as squeeze_copy
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._symbols import sym_float as sym_float
 from ._symbols import sym_int as sym_int
@@ -210,12 +222,20 @@ from ._symbols import sym_not as sym_not
 from ._symbols import sym_sqrt as sym_sqrt
 from ._symbols import sym_sum as sym_sum
 from ._removed import symeig as symeig
+from ._copies import t_copy as t_copy
+from ._copies import transpose_copy as transpose_copy
 from ._functions import triplet_margin_loss as triplet_margin_loss
 from ._settings import typename as typename
+from ._copies import unbind_copy as unbind_copy
+from ._copies import unfold_copy as unfold_copy
 from ._pieces import unsafe_chunk as unsafe_chunk
 from ._pieces import unsafe_split as unsafe_split
 from ._pieces import unsafe_split_with_sizes as unsafe_split_with_sizes
+from ._copies import unsqueeze_copy as unsqueeze_copy
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms
+from ._copies import view_as_complex_copy as view_as_complex_copy
+from ._copies import view_as_real_copy as view_as_real_copy
+from ._copies import view_copy as view_copy
 from ._forms import zero_ as zero_
 
 e: builtins.float
@@ -290,6 +310,7 @@ __all__ = [
     "addr",
     "adjoint",
     "affine_grid_generator",
+    "alias_copy",
     "all",
     "allclose",
     "alpha_dropout",
@@ -321,6 +342,7 @@ __all__ = [
     "argwhere",
     "as_strided",
     "as_strided_",
+    "as_strided_copy",
     "as_strided_scatter",
     "as_tensor",
     "as_torch",
@@ -438,11 +460,13 @@ __all__ = [
     "det",
     "detach",
     "detach_",
+    "detach_copy",
     "device",
     "diag",
     "diag_embed",
     "diagflat",
     "diagonal",
+    "diagonal_copy",
     "diagonal_scatter",
     "diff",
     "digamma",
@@ -479,6 +503,7 @@ __all__ = [
     "exp2",
     "exp2_",
     "exp_",
+    "expand_copy",
     "expm1",
     "expm1_",
     "eye",
@@ -730,6 +755,7 @@ __all__ = [
     "pca_lowrank",
     "pdist",
     "permute",
+    "permute_copy",
     "pi",
     "pinverse",
     "pixel_shuffle",
@@ -797,6 +823,7 @@ __all__ = [
     "searchsorted",
     "seed",
     "select",
+    "select_copy",
     "select_scatter",
     "selu",
     "selu_",
@@ -832,6 +859,7 @@ __all__ = [
     "sinc_",
     "sinh",
     "sinh_",
+    "slice_copy",
     "slice_scatter",
     "slogdet",
     "softmax",
@@ -839,13 +867,16 @@ __all__ = [
     "sort",
     "special",
     "split",
+    "split_copy",
     "split_with_sizes",
+    "split_with_sizes_copy",
     "spmm",
     "sqrt",
     "sqrt_",
     "square",
     "square_",
     "squeeze",
+    "squeeze_copy",
     "stack",
     "std",
     "std_mean",
@@ -868,6 +899,7 @@ __all__ = [
     "sym_sum",
     "symeig",
     "t",
+    "t_copy",
     "take",
     "take_along_dim",
     "tan",
@@ -885,6 +917,7 @@ __all__ = [
     "topk",
     "trace",
     "transpose",
+    "transpose_copy",
     "trapezoid",
     "trapz",
     "triangular_solve",
@@ -900,7 +933,9 @@ __all__ = [
     "types",
     "uint8",
     "unbind",
+    "unbind_copy",
     "unflatten",
+    "unfold_copy",
     "unique",
     "unique_consecutive",
     "unravel_index",
@@ -908,6 +943,7 @@ __all__ = [
     "unsafe_split",
     "unsafe_split_with_sizes",
     "unsqueeze",
+    "unsqueeze_copy",
     "use_deterministic_algorithms",
     "utils",
     "vander",
@@ -916,7 +952,10 @@ __all__ = [
     "vdot",
     "version",
     "view_as_complex",
+    "view_as_complex_copy",
     "view_as_real",
+    "view_as_real_copy",
+    "view_copy",
     "vmap",
     "vsplit",
     "vstack",

@@ -1,7 +1,7 @@
 """Methods and attributes of tensors that are written in Python: what they do is loaded when they are called."""
 
 from ._absent import attributes
-from ._core import Generator, Tensor, UntypedStorage, dtype, overrides
+from ._core import Generator, Size, Tensor, UntypedStorage, dtype, overrides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _repr_html_(self: Tensor) -> "str | None":
 
 
 @_attach_asking
-def new(self: Tensor, *args: "Any", device: "Any" = None) -> Tensor:
+def new(self: Tensor, *args: "Any", size: "Any" = None, device: "Any" = None) -> Tensor:
     """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which.
 
     >>> import pullback
@@ -81,6 +81,8 @@ def new(self: Tensor, *args: "Any", device: "Any" = None) -> Tensor:
     """
     from ._tensor_types import made
 
+    if size is not None:
+        args = (Size(size), *args)
     return made(self.dtype, *args, device=device)
 
 
@@ -178,6 +180,8 @@ def _each_replaced(name: "str", x: Tensor, function: "Any", *others: Tensor) -> 
             raise TypeError(f"{name}(): expected a tensor of {x.dtype}, got one of {t.dtype}; convert it with .to()")
     columns = [x.flatten().tolist(), *(t.expand(x.shape).flatten().tolist() for t in others)]
     values = [function(*elements) for elements in zip(*columns, strict=True)]
+    if wrong := [v for v in values if isinstance(v, str)]:
+        raise TypeError(f"{name}(): the function must give a real number, not str ({wrong[0]!r})")
     return x.copy_(x.new_tensor(values).reshape(x.shape))
 
 

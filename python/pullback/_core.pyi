@@ -1739,7 +1739,8 @@ class Tensor:
         """
     def resize_(self, *size: _Ints, memory_format: _memory_format | None = None) -> Self:
         """Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
-        zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
+        zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it. The
+        elements lie as before if the shape stays, and in the order of `memory_format` if one is given.
 
         Raises RuntimeError for a tensor that requires grad or carries a tangent, for values of `vmap`, and for memory of
         another library that would have to grow.

@@ -30,6 +30,9 @@ _HOMES = {
     "_check_type _check_value _check_with cond",
     "_forms": "_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short as_strided_ "
     "detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg spmm zero_",
+    "_copies": "alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy "
+    "split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy "
+    "view_as_complex_copy view_as_real_copy view_copy",
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "_mapped_file": "from_file",
@@ -42,7 +45,7 @@ _HOMES = {
     "use_deterministic_algorithms",
     "_symbols": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "_tensor_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
-    "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
+    "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor _tensor_classes",
     "amp": "GradScaler autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
     "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled "
     "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from inspect import signature
 from typing import Any
 
 from . import _core
@@ -128,6 +129,10 @@ class GradScaler:
         progress = self._progress[id(optimizer)]
         if progress.stage == STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            out = self._step_of_its_own(optimizer, progress, *args, **kwargs)
+            progress.stage = STEPPED
+            return out
         if progress.stage == READY:
             self.unscale_(optimizer)
         if progress.found_inf is None:
@@ -135,6 +140,27 @@ class GradScaler:
         out = None if progress.found_inf else optimizer.step(*args, **kwargs)
         progress.stage = STEPPED
         return out
+
+    def _step_of_its_own(self, optimizer: Any, progress: _Progress, *args: Any, **kwargs: Any) -> Any:
+        """A step of an optimizer that scales gradients back itself, and leaves out what is not finite."""
+        if "grad_scaler" in signature(optimizer.step).parameters:
+            warn(
+                "GradScaler passes itself where step() of an optimizer has a parameter 'grad_scaler', which is "
+                "deprecated: use the attributes grad_scale and found_inf of the optimizer instead",
+                FutureWarning,
+            )
+            return optimizer.step(*args, grad_scaler=self, **kwargs)
+        if progress.stage == READY:
+            grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+            progress.found_inf = not all(bool(g.isfinite().all()) for g in grads)
+            optimizer.grad_scale = self._scale_of("step()").clone()
+        else:
+            optimizer.grad_scale = None
+        optimizer.found_inf = _core.tensor(float(bool(progress.found_inf)))
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
 
     def update(self, new_scale: Any = None) -> None:
         """Adapts the scale to the gradients of the last steps, or sets it."""

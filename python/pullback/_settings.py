@@ -20,6 +20,7 @@ __all__ = [
 
 class _State:
     deterministic = 0  # off, with warnings, with errors
+    warn_only = False
     precision = "highest"
     interop = 1
     warn_always = False
@@ -41,7 +42,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     """
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms(): argument 'mode' must be bool, not {type(mode).__name__}")
-    _State.deterministic = (1 if warn_only else 2) if mode else 0
+    if not isinstance(warn_only, bool):
+        got = type(warn_only).__name__
+        raise TypeError(f"use_deterministic_algorithms(): argument 'warn_only' must be bool, not {got}")
+    _State.deterministic, _State.warn_only = (1 if warn_only else 2) if mode else 0, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -51,7 +55,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether it was called with `warn_only=True`."""
-    return _State.deterministic == 1
+    return _State.warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -64,7 +68,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
             f"set_deterministic_debug_mode(): invalid value of debug_mode, expected one of {_MODES} or 0, 1, 2, got "
             f"{debug_mode!r}"
         )
-    _State.deterministic = int(found)
+    _State.deterministic, _State.warn_only = int(found), found == 1
 
 
 def get_deterministic_debug_mode() -> int:
@@ -91,6 +95,8 @@ def set_num_interop_threads(num_threads: int) -> None:
     """Remembers a number: operators run one after the other. `set_num_threads` is for the threads of one operator."""
     if not isinstance(num_threads, int) or num_threads < 1:
         raise RuntimeError(f"set_num_interop_threads(): expects a positive integer, got {num_threads!r}")
+    if num_threads >= 2**63:
+        raise ValueError("set_num_interop_threads(): Overflow when unpacking long long: give a smaller number")
     _State.interop = num_threads
 
 

@@ -25,6 +25,9 @@ def made(dtype: Any, *args: Any, device: Any = None) -> Tensor:
                     f"{_NAMES[dtype]}(): expected a tensor of {dtype}, got one of {given.dtype}; use .to({dtype})"
                 )
             return given.detach()
+        if hasattr(given, "untyped"):
+            seen: Tensor = _core.tensor([], dtype=dtype).set_(given)
+            return seen
         if not isinstance(given, _core.Size):
             return _core.tensor(given, dtype=dtype, device=device)
         args = tuple(given)
@@ -38,7 +41,7 @@ class _Type(str):
     dtype: Any
     __name__: str
     __qualname__: str
-    is_cuda = is_sparse = False
+    is_cuda = is_sparse = is_xpu = False
     __module__ = "pullback"
 
     def __new__(cls, name: str, dtype: Any) -> "_Type":
@@ -77,6 +80,7 @@ class _Type(str):
 
 TYPES = {name: _Type(name, dtype) for name, dtype in _DTYPES.items()}
 globals().update(TYPES)
+_tensor_classes = set(TYPES.values())
 
 if TYPE_CHECKING:
 

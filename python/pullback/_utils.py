@@ -3,14 +3,24 @@
 from typing import Any
 
 from ._core import Tensor, functions
+from ._core import dtype as DType
 from .serialization._names import Rebuild
 
 __all__ = [
-    *("_flatten_dense_tensors", "_rebuild_meta_tensor_no_storage", "_rebuild_parameter"),
+    *("_element_size", "_flatten_dense_tensors", "_rebuild_meta_tensor_no_storage", "_rebuild_parameter"),
     *("_rebuild_parameter_with_state", "_rebuild_tensor", "_rebuild_tensor_v2", "_unflatten_dense_tensors"),
 ]
 _rebuild_meta_tensor_no_storage = Rebuild.meta
 _rebuild_parameter = _rebuild_parameter_with_state = Rebuild.parameter
+
+
+def _element_size(dtype: Any) -> int:
+    """Bytes of an element of a dtype. Raises RuntimeError for what is no dtype."""
+    if not isinstance(dtype, DType):
+        raise RuntimeError(
+            f"_element_size(): expected a dtype, but got {type(dtype)}; give one such as pullback.float32"
+        )
+    return dtype.itemsize
 
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:

@@ -4,7 +4,7 @@ use super::promote;
 use super::value::Operand;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
-use crate::ops::signature::{SameDType, no_mask};
+use crate::ops::signature::SameDType;
 use crate::rules::basis;
 
 compare! { TABLE, PRIMITIVES:
@@ -195,7 +195,10 @@ pub fn condition(c: &Tensor) -> Result<Tensor> {
     match c.dtype() {
         DType::Bool => Ok(c.clone()),
         DType::U8 => ne(c, 0),
-        d => Err(no_mask("condition", d)),
+        d => refuse!(
+            Runtime,
+            "expected condition to be a boolean tensor, but got a tensor with dtype {d}; convert it with condition.bool()"
+        ),
     }
 }
 

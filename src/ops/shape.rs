@@ -4,7 +4,7 @@ use crate::base::shape::broadcast_all;
 use crate::base::{Error, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::ops::signature::{AllDimensions, AtLeast, AtMost, Dim, Dimensions, HERE, NewDim, aligned};
+use crate::ops::signature::{AllDimensions, AtLeast, AtMost, Dim, Dimensions, HERE, NewDim};
 use crate::rules::basis;
 use crate::rules::{Opaque, OpaqueBatch, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -40,8 +40,8 @@ pub fn resolve_shape(sizes: &[i64], numel: usize) -> Result<Shape> {
         if known == 0 {
             refuse!(
                 Runtime,
-                "cannot infer the dimension of size -1 in shape {sizes:?}: it can be any value; give the \
-                size"
+                "cannot reshape tensor of 0 elements into shape {sizes:?} because the unspecified dimension size -1 can be \
+                any value and is ambiguous; give the size"
             );
         }
         shape[i] = numel / known;
@@ -279,7 +279,15 @@ ops! { TABLE:
     /// >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
     /// pullback.Size([3, 4, 2])
     fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64] as Dimensions, destination: &[i64] as Dimensions) -> Tensor [METHOD, VIEW] {
-        aligned(("source", source.len()), ("destination", destination.len()))?;
+        if source.len() != destination.len() {
+            refuse!(
+                Runtime,
+                "Invalid source or destination dims: arguments 'source' and 'destination' must have the same length, but they \
+                 have {} and {}; give one entry of 'destination' for each of 'source'",
+                source.len(),
+                destination.len()
+            );
+        }
         let from = source;
         let to = destination;
         if input.rank() == 0 {

@@ -139,7 +139,7 @@ fn pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
 /// `tensor_split` along a dimension that is fixed by the operator; a number of sections must divide it.
 fn even_pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
     let n = x.shape()[d];
-    if let Value::Int(k) = by
+    if let Value::Int(k) | Value::Number(Scalar::Int(k)) = by
         && (*k < 1 || (n as i64).checked_rem(*k) != Some(0))
     {
         refuse!(
@@ -215,7 +215,15 @@ ops! { TABLE:
         if sizes.is_empty() {
             refuse!(Runtime, "sizes must be non-empty; give the sizes that dim is cut into");
         }
-        let inner = shape::resolve_shape(sizes, input.shape().get(dim).copied().unwrap_or(1))?;
+        let n = input.shape().get(dim).copied().unwrap_or(1);
+        let (known, open) = (sizes.iter().filter(|&&s| s >= 0).fold(1_i64, |p, &s| p.saturating_mul(s)), sizes.contains(&-1));
+        if !(open && known == 0) && (if open { (n as i64).checked_rem(known) != Some(0) } else { known != n as i64 }) {
+            refuse!(
+                Runtime,
+                "Provided sizes {sizes:?} don't multiply up to the size of dim {dim} ({n}); give sizes whose product is {n}"
+            );
+        }
+        let inner = shape::resolve_shape(sizes, n)?;
         let (before, after) = (&input.shape()[..dim], input.shape().get(dim.saturating_add(1)..).unwrap_or(&[]));
         let target: Shape = before.iter().chain(inner.iter()).chain(after).copied().collect();
         basis::reshape(input, &target)

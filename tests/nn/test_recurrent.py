@@ -245,3 +245,17 @@ def test_an_input_that_does_not_fit_says_what_would() -> None:
         nn.GRU(3, 4)(pb.ones(2, 5))
     with pytest.raises(RuntimeError, match=r"LSTM: input must have 3 dimensions, got 2; reshape\(\) it"):
         nn.LSTM(3, 4).check_input(pb.ones(2, 3), None)
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_flags_and_sizes_of_layers(kind: Any) -> None:
+    for options in ({"bias": 0.5}, {"bias": 1}, {"batch_first": "False"}):
+        with pytest.raises(TypeError, match=f"{next(iter(options))} should be of type bool, got: "):
+            kind(3, 5, **options)
+    with pytest.raises(TypeError, match="input_size should be of type int, got: str"):
+        kind("3", 5)
+    with pytest.raises(ValueError, match="input_size must be greater than zero, got 0"):
+        kind(0, 5)
+    text = r"RNN input dtype .* does not match weight .*\. Convert input: input\.to\(.*\), or convert model: model\.to"
+    with pytest.raises(ValueError, match=text):
+        kind(3, 5)(pb.ones(2, 3, dtype=pb.float64))

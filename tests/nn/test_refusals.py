@@ -148,3 +148,18 @@ def test_softshrink_is_for_fractions() -> None:
     for dtype in (pb.int64, pb.uint8, pb.bool):
         with pytest.raises(NotImplementedError, match=r"softshrink\(\): not implemented for .*; convert"):
             F.softshrink(pb.ones(2, dtype=dtype))
+
+
+def test_bags_begin_with_the_first_index() -> None:
+    table = pb.arange(6.0).reshape(3, 2)
+    for offsets, text in (
+        ([1], r"offsets\[0\] has to be 0, .* However, got 1"),
+        ([0, 9], r"offsets\[-1\] can not be greater"),
+    ):
+        with pytest.raises(RuntimeError, match=r"embedding_bag\(\): " + text):
+            F.embedding_bag(pb.tensor([1, 2]), table, pb.tensor(offsets))
+    assert F.embedding_bag(pb.tensor([1, 2]), table, pb.tensor([0, 2]), mode="sum").tolist() == [[6.0, 8.0], [0.0, 0.0]]
+    batch = pb.func.vmap(lambda o: F.embedding_bag(pb.tensor([1, 2]), table, o, mode="sum"))(
+        pb.tensor([[0, 1], [0, 2]])
+    )
+    assert batch.tolist() == [[[2, 3], [4, 5]], [[6, 8], [0, 0]]]

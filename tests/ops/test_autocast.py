@@ -319,6 +319,38 @@ def test_scaled_gradients() -> None:
         assert not pb.amp.GradScaler().is_enabled()
 
 
+def test_optimisers_that_scale_back_themselves() -> None:
+    seen: list[Any] = []
+
+    class Own(pb.optim.SGD):
+        _step_supports_amp_scaling = True
+        grad_scale: Any
+        found_inf: Any
+
+        def step(self, closure: Any = None) -> Any:
+            seen.append((self.grad_scale, self.found_inf.item()))
+
+    class Older(Own):
+        def step(self, closure: Any = None, *, grad_scaler: Any = None) -> Any:  # type: ignore[override]
+            seen.append(grad_scaler)
+
+    w = pb.ones(2, requires_grad=True)
+    scaler = pb.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale(w.sum()).backward()
+    own, older = Own([w], lr=1.0), Older([w], lr=1.0)
+    scaler.step(own)
+    assert seen[0][0].item() == 4.0 and seen[0][1] == 0.0 and not hasattr(own, "grad_scale")
+    assert w.grad is not None and w.grad.tolist() == [4.0, 4.0], "as they are"
+    with pytest.warns(FutureWarning, match="use the attributes grad_scale and found_inf"):
+        scaler.step(older)
+    assert seen[1] is scaler
+    scaler.update()
+    scaler.unscale_(own)
+    w.grad[0] = float("inf")
+    scaler.step(own)
+    assert seen[2] == (None, 0.0)
+
+
 def test_dtypes_that_are_none() -> None:
     with pytest.raises(TypeError, match=r"set_autocast_dtype\(\): argument 'dtype' must be a pullback.dtype, not str"):
         pb.set_autocast_dtype("cpu", "bfloat16")  # type: ignore[arg-type]

@@ -219,9 +219,9 @@ def test_options_with_one_value_raise_for_others() -> None:
             "required rank 4 tensor to use channels_last",
         ),
         (
-            lambda: x.resize_(1, 1, 1, 6, memory_format=pb.channels_last),
-            NotImplementedError,
-            "row-major order; call contig",
+            lambda: x.resize_(1, 1, 6, memory_format=pb.channels_last),
+            RuntimeError,
+            "required rank 4 tensor to use channels_last",
         ),
         (lambda: pb.linalg.svd(x, driver="gesvd"), RuntimeError, r"`driver=` is only supported on CUDA"),
         (lambda: x.max(keepdim=True), TypeError, r"max\(\): argument 'keepdim' needs 'dim'.*amax\(keepdim=True\)"),

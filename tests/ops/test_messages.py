@@ -98,7 +98,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: pb.movedim(X, (0, 1), 0),
         RuntimeError,
-        r"^movedim\(\): arguments 'source' and 'destination' must have the",
+        r"^movedim\(\): Invalid source or destination dims: arguments 'source' and 'destination' must have the",
     ),
     (lambda: pb.tensordot(X, X, ([0], [5])), IndexError, r"^tensordot\(\): argument 'dims': Dimension out of range"),
     (lambda: pb.tensordot(X, X, ([0], [0, 1])), RuntimeError, r"'dims\[0\]' and 'dims\[1\]' must have the same length"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -97,3 +98,119 @@ def test_seeds_are_what_int_makes_of_them() -> None:
 def test_means_without_dimensions_take_a_size() -> None:
     assert pb.normal(pb.tensor(0.0), 1.0, (2, 3)).shape == (2, 3)
     assert pb.normal(pb.tensor(0.0), pb.tensor(1.0), (4,)).shape == (4,)
+
+
+HUGE = 2**65
+PLACES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "method": (
+        lambda: X.transpose("a", 0),
+        TypeError,
+        r"transpose\(\): argument 'dim0' \(position 1\) must be int, not str",
+    ),  # type: ignore[call-overload]
+    "function": (
+        lambda: pb.transpose(X, "a", 0),
+        TypeError,
+        r"transpose\(\): argument 'dim0' \(position 2\) must be int",
+    ),  # type: ignore[call-overload]
+    "in place": (lambda: X.clone().mul_("a"), TypeError, r"mul_\(\): argument 'other' \(position 1\) must be Tensor"),  # type: ignore[arg-type]
+    "large int": (lambda: X.narrow(0, HUGE, 1), ValueError, "Overflow when unpacking long long"),
+    "large dimension": (lambda: X.sum(HUGE), ValueError, "Overflow when unpacking long long"),
+    "large index": (lambda: X[HUGE], ValueError, "Overflow when unpacking long long"),
+    "large number of threads": (
+        lambda: pb.set_num_threads(HUGE),
+        ValueError,
+        r"set_num_threads\(\): Overflow when unpacking long long",
+    ),
+    "no number of threads": (
+        lambda: pb.set_num_threads("a"),
+        TypeError,
+        r"set_num_threads\(\): expects an int, but got str",
+    ),  # type: ignore[arg-type]
+    "one string": (lambda: pb.tensor("s"), TypeError, r"tensor\(\): invalid data type 'str'"),
+    "first string": (lambda: pb.tensor(["s"]), ValueError, r"tensor\(\): too many dimensions 'str'"),
+    "later string": (lambda: pb.tensor([1, "s"]), TypeError, r"tensor\(\): invalid data type 'str'"),
+    "strings of a function": (
+        lambda: X.clone().apply_(lambda _: "s"),
+        TypeError,
+        r"apply_\(\): .* real number, not str",
+    ),
+    "sizes and a list": (
+        lambda: operator.add(pb.Size([1]), [2]),
+        TypeError,
+        r"can only concatenate tuple \(not list\) to torch\.Size",
+    ),  # type: ignore[operator]
+    "mask": (lambda: X.masked_select(X.byte()), RuntimeError, ".*expected BoolTensor for mask"),
+    "condition": (
+        lambda: pb.where(X, X, X),
+        RuntimeError,
+        ".*expected condition to be a boolean tensor, but got a tensor with",
+    ),
+    "image": (lambda: pb.fliplr(X[0]), RuntimeError, r"fliplr\(\): Input must be >= 2-d"),
+    "view": (
+        lambda: pb.empty(0).view(-1, 0),
+        RuntimeError,
+        ".* because the unspecified dimension size -1 can be any value",
+    ),
+    "uneven columns": (
+        lambda: X.hsplit(2),
+        RuntimeError,
+        r"hsplit\(\): attempted to split along dimension 1, .* not divisible",
+    ),
+    "uneven rows": (
+        lambda: pb.vsplit(pb.ones(3, 1), 2),
+        RuntimeError,
+        r"vsplit\(\): attempted to split along dimension 0",
+    ),
+    "unflatten": (
+        lambda: X.unflatten(1, (2, 2)),
+        RuntimeError,
+        r"unflatten\(\): Provided sizes \[2, 2\] don't multiply up to the size of dim 1 \(3\)",
+    ),
+    "unflatten and infer": (
+        lambda: X.unflatten(1, (-1, 2)),
+        RuntimeError,
+        r"unflatten\(\): Provided sizes \[-1, 2\] don't",
+    ),
+    "rows of targets": (
+        lambda: F.multilabel_margin_loss(pb.ones(2, 3), pb.ones(6, dtype=pb.int64)),
+        RuntimeError,
+        r"multilabel_margin_loss\(\): inconsistent target size: \[6\] for an input of \[2, 3\]",
+    ),
+    "size of unpooling": (
+        lambda: F.max_unpool1d(pb.ones(1, 1, 2), pb.tensor([[[0, 1]]]), 2, output_size=[9]),
+        ValueError,
+        r"max_unpool1d\(\): invalid output_size \[9\] \(dim 0 must be between 2 and 6\)",
+    ),
+    "stride": (
+        lambda: F.max_pool1d(X, 1, stride=0),
+        RuntimeError,
+        r"max_pool1d\(\): non-positive stride is not supported",
+    ),
+    "padding": (
+        lambda: F.conv1d(X, X[None], padding=-1),
+        RuntimeError,
+        r"conv1d\(\): negative padding is not supported",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_is_said(name: str) -> None:
+    call, kind, text = PLACES[name]
+    with pytest.raises(kind, match="^" + text):
+        call()
+
+
+def test_ends_of_slices_may_be_large() -> None:
+    x = pb.arange(4)
+    assert x[:HUGE].tolist() == x[-HUGE:].tolist() == [0, 1, 2, 3]
+    assert x[HUGE:].tolist() == x[: -(HUGE**40)].tolist() == [] and x[1::HUGE].tolist() == [1]
+
+
+def test_sizes_leave_sums_to_who_defines_them() -> None:
+    class Right:
+        def __radd__(self, other: Any) -> Any:
+            return other
+
+    size: Any = pb.Size([1, 2])
+    assert size + Right() is size

@@ -81,6 +81,8 @@ def test_resize_of_what_must_not_change() -> None:
         shared.resize_(5)
     with pytest.raises(NotImplementedError, match="row-major"):
         pb.from_numpy(np.ones((2, 3)).T).resize_(2)
+    with pytest.raises(RuntimeError, match=r"resize_\(\): required rank 4 tensor to use channels_last format"):
+        pb.ones(6).resize_((2, 3), memory_format=pb.channels_last)
     with pytest.raises(TypeError, match=r"resize_\(\): argument 'size' must be tuple of ints"):
         pb.ones(2).resize_("a")
     with pytest.raises(RuntimeError):
@@ -245,3 +247,19 @@ def test_sizes_that_stay(size: int) -> None:
         assert y.resize_as_(pb.empty(y.shape)) is y and pb.equal(y, before)
     y = x.view(-1, 2).t()
     assert pb.equal(y.resize_(y.shape, memory_format=pb.contiguous_format), x.view(2, -1))
+
+
+def test_order_in_memory() -> None:
+    x = pb.arange(6.0).reshape(2, 3).t()
+    assert x.resize_(3, 2) is x and x.stride() == (1, 3) and x.resize_as_(x).tolist() == [[0, 3], [1, 4], [2, 5]]
+    for order, shape in ((pb.channels_last, (2, 3, 4, 5)), (pb.channels_last_3d, (2, 3, 2, 2, 2))):
+        flat = pb.arange(0.0).resize_(shape, memory_format=order)
+        assert flat.shape == shape and flat.is_contiguous(memory_format=order)
+        like = pb.empty(0).resize_as_(pb.empty(shape), memory_format=order)
+        assert like.stride() == flat.stride() == pb.empty(shape, memory_format=order).stride()
+    for shape in ([2, 4, 2**29, 2**29], [8, 8, 2**29, 2**29]):
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+            pb.empty((), dtype=pb.float64).resize_(shape)
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        pb.empty(()).resize_([0, 4, 2**61])
+    assert pb.ones(2)[:0].data_ptr() == 0 != pb.ones(2).data_ptr()

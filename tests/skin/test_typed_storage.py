@@ -75,3 +75,13 @@ def test_bytes_have_the_same_methods() -> None:
     assert a.data_ptr() == b.data_ptr() != memory.data_ptr()
     with pytest.raises(AttributeError, match="'UntypedStorage' object has no attribute 'no_such'"):
         _ = memory.no_such
+
+
+def test_storages_have_a_dtype() -> None:
+    x = pb.arange(4.0)
+    with pytest.raises(
+        RuntimeError, match=r"set_\(\): Expected a Storage of type float64 .*, but got type float32; give its bytes"
+    ):
+        pb.empty(0, dtype=pb.float64).set_(x.storage())
+    assert pb.empty(0).new(x.storage()).data_ptr() == x.data_ptr() == pb.empty(0).new(x).data_ptr()
+    assert pb.empty(0, dtype=pb.int32).set_(x.untyped_storage()).shape == (4,)

@@ -194,6 +194,11 @@ def jacobian(
             [0., 4.]])
     """
     _check_strategy(strategy, "jacobian")
+    if strategy == "forward-mode" and strict:
+        raise RuntimeError(
+            'jacobian(): strict=True and strategy="forward-mode" are not supported together (yet); set strict=False or '
+            'strategy="reverse-mode"'
+        )
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError(
             "jacobian(): Computing Jacobian using forward-AD is only implemented for vectorize=True"

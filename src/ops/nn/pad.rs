@@ -218,7 +218,7 @@ ops! { TABLE:
             return constant(input, &pads, float_value(value)?);
         }
         if value.is_some_and(|v| !v.is_zero()) {
-            refuse!(Value, "padding mode '{mode}' doesn't take in value argument; leave it out");
+            refuse!(Runtime, "padding mode '{mode}' doesn't take in value argument; leave it out");
         }
         // Two dimensions of reflections, and three of edges, are what PyTorch has in its list.
         let most = if mode == PadMode::Reflect { 4 } else { 6 };

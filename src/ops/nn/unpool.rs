@@ -42,7 +42,8 @@ fn output(input: &[usize], (kernel, stride, padding): Windows, asked: Option<&[i
         if asked.is_some() && (size <= usual.saturating_sub(stride[d]) || size >= usual.saturating_add(stride[d])) {
             refuse!(
                 Value,
-                "invalid output_size {asked:?} (dim {d} must be between {} and {}); give a size that pools to the input",
+                "invalid output_size {:?} (dim {d} must be between {} and {}); give a size that pools to the input",
+                asked.unwrap_or_default(),
                 usual.saturating_sub(stride[d]),
                 usual.saturating_add(stride[d])
             );

@@ -226,7 +226,10 @@ impl<'a> Declared<&'a Tensor> for Mask {
 pub fn no_mask(name: &str, d: DType) -> Error {
     refused(
         crate::base::ErrorKind::Runtime,
-        format_args!("argument '{name}' must be a tensor of bools, but got {d}; convert it with {name}.bool()"),
+        format_args!(
+            "only supports boolean masks, expected BoolTensor for {name}: argument '{name}' must be a tensor of bools, but \
+             got {d}; convert it with {name}.bool()"
+        ),
     )
 }
 
@@ -348,9 +351,13 @@ fn other_rank(name: &str, t: &Tensor, least: usize, most: usize) -> Error {
         false => "take dimensions away with squeeze(), flatten() or indices",
     };
     let (rank, shape) = (t.rank(), t.shape());
+    let short = match (name, most) {
+        ("input", usize::MAX) => format!("Input must be >= {least}-d: "),
+        _ => String::new(),
+    };
     refused(
         crate::base::ErrorKind::Runtime,
-        format_args!("argument '{name}' must {want}, but it is {rank}D, of shape {shape}; {how}"),
+        format_args!("{short}argument '{name}' must {want}, but it is {rank}D, of shape {shape}; {how}"),
     )
 }
 

@@ -218,9 +218,22 @@ pub fn spatial(name: &str, values: &[i64], rank: usize, least: i64) -> Result<Ve
         Some(all) => Ok(all),
         None => refuse!(
             Runtime,
-            "argument '{name}' must be one int for all {rank} spatial dimension(s) or one for each, {least} or larger, \
-             but got {name}={values:?}"
+            "{}argument '{name}' must be one int for all {rank} spatial dimension(s) or one for each, {least} or larger, \
+             but got {name}={values:?}",
+            unsupported_sizes(name, values.iter().any(|&v| v < least))
         ),
+    }
+}
+
+/// What is not supported, in short.
+#[cold]
+fn unsupported_sizes(name: &str, is_too_small: bool) -> &'static str {
+    match name {
+        "stride" if is_too_small => "non-positive stride is not supported, stride must be greater than zero: ",
+        "padding" if is_too_small => "negative padding is not supported, pad must be non-negative: ",
+        "dilation" if is_too_small => "dilation should be greater than zero: ",
+        "kernel_size" if is_too_small => "kernel size should be greater than zero: ",
+        _ => "",
     }
 }
 

@@ -76,7 +76,10 @@ impl Shape {
     }
     #[cold]
     fn too_large(&self, op: &str) -> Error {
-        Error::runtime(format!("{op}(): shape {self} has more elements than memory can address"))
+        let what = if self.contains(&0) { "Stride" } else { "Storage size" };
+        Error::runtime(format!(
+            "{op}(): {what} calculation overflowed: shape {self} has more elements than memory can address"
+        ))
     }
     /// Number of elements of a tensor's shape. It was counted when the tensor was made ([`Shape::checked`]), and so
     /// was every part of it: nothing wraps.

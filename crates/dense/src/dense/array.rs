@@ -130,7 +130,10 @@ impl Array {
     #[inline(never)]
     fn large(dtype: DType, shape: &Shape) -> Result<Buffer> {
         let Some(bytes) = shape.checked_bytes(dtype.size()) else {
-            bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
+            bail!(
+                Runtime,
+                "Storage size calculation overflowed: a tensor of shape {shape} and dtype {dtype} has more elements than memory can address"
+            );
         };
         super::memory::check_available(bytes)?;
         Buffer::alloc(bytes)

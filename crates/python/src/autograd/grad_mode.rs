@@ -7,10 +7,11 @@ use crate::function;
 use crate::types::dtype;
 use crate::types::errors::PyResult;
 use crate::types::flag;
+use pullback::base::Error;
 use pullback::core::level;
 use pullback::core::node::locked;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyInt};
 use std::sync::Mutex;
 
 /// Whether recording may be on: never in inference mode.
@@ -96,7 +97,12 @@ pub struct SetGradEnabled {
 #[pymethods]
 impl SetGradEnabled {
     #[new]
-    fn new(py: Python<'_>, #[pyo3(from_py_with = flag::truth)] mode: bool) -> PyResult<Self> {
+    fn new(py: Python<'_>, mode: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if mode.is_exact_instance_of::<PyInt>() {
+            let text = "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not int; give True or False";
+            return Err(Error::type_(text).into());
+        }
+        let mode = flag::truth(mode)?;
         let before = level::set_grad_enabled(allowed(mode));
         if mode {
             function::look(py)?;

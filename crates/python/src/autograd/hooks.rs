@@ -31,7 +31,7 @@ impl HookFunction {
         }
         let Some(t) = marshal::tensor(out) else {
             return Err(PyTypeError::new_err(short!(
-                "{}: expected the hook to return a Tensor or None, got {}",
+                "{}: expected Variable, but hook returned '{}'; return a Tensor or None",
                 REGISTER,
                 class::type_name(out)
             ))

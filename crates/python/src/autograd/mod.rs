@@ -363,6 +363,7 @@ descriptors! { METHODS, ATTRIBUTES:
     /// Keeps the gradient of this tensor in `.grad` although it is not a leaf.
     fn retain_grad(slf) {
         let py = slf.py();
+        tape::check_outside("Tensor.retain_grad()")?;
         let e = need_edge(slf, "retain_grad(): can't retain_grad on Tensor that has requires_grad=False")?;
         if !e.node.is_leaf() {
             retain(&e, &slf.get().gradient_box());

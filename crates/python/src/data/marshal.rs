@@ -146,14 +146,19 @@ fn numpy_number(o: Any<'_, '_>, class: &Bound<'_, PyType>) -> PyResult<Option<Sc
 
 fn integer(o: Any<'_, '_>) -> Result<Option<i64>> {
     if o.is_exact_instance_of::<PyInt>() {
-        return Ok(o.extract().ok());
+        return o.extract().map(Some).map_err(|_| overflow());
     }
     if o.is_instance_of::<PyBool>() || o.is_instance_of::<PyFloat>() {
         return Ok(None);
     }
     // Its method may come back here.
     stack::check()?;
-    raised::whole(o).map_err(crate::types::errors::to_error)
+    let Some(i) = raised::index(o).map_err(crate::types::errors::to_error)? else { return Ok(None) };
+    i.extract().map(Some).map_err(|_| overflow())
+}
+#[cold]
+fn overflow() -> Error {
+    Error::value("Overflow when unpacking long long: an int has to fit into 64 bits; give a smaller one")
 }
 
 fn items<'py>(o: Any<'_, 'py>) -> Option<Vec<Bound<'py, PyAny>>> {
@@ -294,9 +299,15 @@ fn bound(o: Any<'_, '_>) -> Result<Option<i64>> {
     if o.is_none() {
         return Ok(None);
     }
-    match integer(o)? {
-        Some(i) => Ok(Some(i)),
-        None => Err(Error::type_(format!("slice indices must be integers or None, not {}", type_name(o)))),
+    match integer(o) {
+        Ok(Some(i)) => Ok(Some(i)),
+        // As in Python, what is too large means the end.
+        Err(e) if e.kind() == pullback::base::ErrorKind::Value => match o.cast::<PyInt>().map(large_integer) {
+            Ok(Scalar::Huge(far)) => Ok(Some(far as i64)),
+            _ => Ok(Some(i64::MAX)),
+        },
+        Err(e) => Err(e),
+        Ok(None) => Err(Error::type_(format!("slice indices must be integers or None, not {}", type_name(o)))),
     }
 }
 

@@ -99,7 +99,9 @@ fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
     let seen = at_least_1d(o)?;
     let foreign = Foreign::of(&seen, op)?;
     if foreign.is_readonly() {
-        let text = format!("{op}(): the array is not writable, so its values are copied; make it writable to share it");
+        let text = format!(
+            "{op}(): the array is not writable, and non-writable tensors are not supported, so its values are copied; make it writable to share it"
+        );
         errors::warn::<PyUserWarning>(o.py(), &text)?;
         return Ok(foreign.copy()?.reshape(&shape_of(o)?)?.into());
     }

@@ -177,7 +177,7 @@ impl Slow<'_> {
             false => raised::items_if_any(o).map_err(to_error)?,
         };
         let Some(items) = items else {
-            return Err(Error::runtime(format!("{}(): Could not infer dtype of {}", self.op, type_name(o))));
+            return Err(no_number(self.op, o, depth == 0 || !self.numbers.is_empty()));
         };
         check_depth(self.op, o, depth)?;
         let items = collected(self.op, o.py(), items)?;
@@ -219,5 +219,16 @@ impl Slow<'_> {
     fn push(&mut self, n: Scalar, dtype: DType) {
         self.numbers.push(n);
         self.dtype = Some(self.dtype.map_or(dtype, |d| promote(d, dtype)));
+    }
+}
+
+/// The error for what is neither a number nor a sequence: the first element of its depth counts as a sequence of too many.
+#[cold]
+pub fn no_number(op: &str, o: Any<'_, '_>, later: bool) -> Error {
+    let got = type_name(o);
+    match o.is_instance_of::<PyString>() {
+        true if later => Error::type_(format!("{op}(): invalid data type '{got}'; give numbers")),
+        true => Error::value(format!("{op}(): too many dimensions '{got}': strings are no numbers; convert them")),
+        false => Error::runtime(format!("{op}(): Could not infer dtype of {got}")),
     }
 }

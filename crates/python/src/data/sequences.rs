@@ -1,7 +1,6 @@
 //! Nested sequences with values of transforms among their numbers: stacked, so that derivatives and batches stay.
 
 use crate::data::{marshal, nested};
-use crate::types::class;
 use pullback::base::promote::promote;
 use pullback::base::{DType, Error, Result};
 use pullback::core::{LevelId, Tensor, level};
@@ -58,7 +57,7 @@ fn build(op: &str, o: Any<'_, '_>, depth: usize, seen: &mut usize) -> Result<Ten
     let Some(all) = items(o) else {
         return match nested::number(o)? {
             Some((n, dtype)) => Ok(Tensor::scalar(dtype, n)),
-            None => Err(Error::runtime(format!("{op}(): Could not infer dtype of {}", class::type_name(o)))),
+            None => Err(nested::no_number(op, o, depth == 0)),
         };
     };
     nested::check_depth(op, o, depth)?;

@@ -8,8 +8,9 @@ use crate::types::errors::PyResult;
 use crate::types::{device, dtype, options, size};
 use crate::{autograd, tensor};
 use pullback::base::Error;
+use pullback::core::tensor::Payload;
 use pullback::rules::basis;
-use pullback::skin::read;
+use pullback::skin::{history, read};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -89,9 +90,13 @@ descriptors! { METHODS, ATTRIBUTES:
     fn element_size(slf) { int(slf.py(), slf.get().value().dtype().size()) }
     /// The address of the first element.
     fn data_ptr(slf) {
+        if let Some(Payload::Batched { .. }) = history::strip(&slf.get().value())?.payload() {
+            let text = "data_ptr(): Cannot access data pointer of Tensor that doesn't have storage: it is a value of vmap";
+            return Err(Error::runtime(text).into());
+        }
         let place = slf.get().export_memory()?;
         let Some(array) = read::innermost(&place) else { return Err(Error::internal("data_ptr(): no array").into()) };
-        int(slf.py(), array.ptr() as usize as i64)
+        int(slf.py(), if array.numel() == 0 { 0 } else { array.ptr() as usize as i64 })
     }
     /// Whether the dtype is a float.
     fn is_floating_point(slf) { truth(slf.py(), slf.get().value().dtype().is_float()) }

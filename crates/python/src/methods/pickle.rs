@@ -236,7 +236,7 @@ descriptors! { METHODS, ATTRIBUTES:
             Some(class) => Ok(tensor::wrap_cell_as(&class, slf, tensor::views::whole(slf)?)?.into_any()),
             None => {
                 let got = cls.map_or_else(|| Ok("None".into()), |c| brief(&c))?;
-                Err(Error::type_(format!("as_subclass(): argument 'cls' must be a subclass of Tensor, got {got}")).into())
+                Err(Error::type_(format!("as_subclass(): Creating a Tensor subclass from a class that does not inherit from Tensor: argument 'cls' must be a subclass of Tensor, got {got}")).into())
             }
         }
     }

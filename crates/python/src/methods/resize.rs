@@ -10,7 +10,9 @@ use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class;
 use crate::types::errors::PyResult;
+use crate::types::options::Order;
 use crate::types::raised;
+use crate::types::size::size_object;
 use pullback::base::size::Whole;
 use pullback::base::{Error, Layout, Result, Shape};
 use pullback::core::level::Birth;
@@ -155,7 +157,19 @@ fn named(
     };
     // A typed storage is a name for the bytes and a dtype.
     let source = match tensor::cell(&source) {
-        None => source.getattr_opt("_untyped_storage")?.unwrap_or(source),
+        None => match source.getattr_opt("_untyped_storage")? {
+            Some(bytes) => {
+                let given = crate::types::dtype::dtype_argument(&source.getattr("dtype")?, "set_", "source")?;
+                if given != dtype {
+                    let text = format!(
+                        "set_(): Expected a Storage of type {dtype} or an UntypedStorage, but got type {given}; give its bytes"
+                    );
+                    return Err(Error::runtime(text).into());
+                }
+                bytes
+            }
+            None => source,
+        },
         Some(_) => source,
     };
     let plain = offset.is_none() && size.is_none() && stride.is_none();
@@ -182,21 +196,27 @@ fn named(
     Ok(memory.laid_out("set_", part)?)
 }
 
-/// Whether row-major order is asked for: that there is no other order is an error.
-fn row_major(op: &str, memory_format: Arg<'_, '_>) -> PyResult<bool> {
+/// Whether row-major order is asked for, and any other order that is.
+fn asked(op: &str, memory_format: Arg<'_, '_>) -> PyResult<(bool, Option<Order>)> {
     let is_given = memory_format.is_some_and(|f| !f.is_none());
-    match memory_format.map(|f| crate::types::options::memory_format(op, &f)).transpose()?.flatten() {
-        None => Ok(is_given),
-        Some(_) => Err(Error::not_implemented(format!(
-            "{op}(): elements stay in row-major order; call contiguous(memory_format=…) on the result"
-        ))
-        .into()),
+    let order = memory_format.map(|f| crate::types::options::memory_format(op, &f)).transpose()?.flatten();
+    Ok((is_given && order.is_none(), order))
+}
+
+/// The tensor, whose elements lie in the order that was asked for.
+fn ordered<'py>(slf: Slf<'_, 'py>, op: &str, order: Option<Order>) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(order) = order {
+        let value = slf.get().value();
+        let strides = order.strides(op, &value)?;
+        slf.call_method1("as_strided_", (size_object(slf.py(), value.shape())?, size_object(slf.py(), &strides)?))?;
     }
+    Ok(slf.clone().into_any())
 }
 
 descriptors! { METHODS, ATTRIBUTES:
     /// Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
-    /// zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
+    /// zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it. The
+    /// elements lie as before if the shape stays, and in the order of `memory_format` if one is given.
     ///
     /// Raises RuntimeError for a tensor that requires grad or carries a tangent, for values of `vmap`, and for memory of
     /// another library that would have to grow.
@@ -206,9 +226,9 @@ descriptors! { METHODS, ATTRIBUTES:
     /// tensor([[0, 1, 2],
     ///         [3, 0, 0]])
     fn resize_(slf, *size; memory_format = None) {
-        let in_rows = row_major("resize_", memory_format)?;
+        let (in_rows, order) = asked("resize_", memory_format)?;
         resize(slf, "resize_", given_sizes("resize_", size)?, in_rows)?;
-        Ok(slf.clone().into_any())
+        ordered(slf, "resize_", order)
     }
     /// `resize_` to the shape of `the_template`.
     ///
@@ -217,12 +237,12 @@ descriptors! { METHODS, ATTRIBUTES:
     /// tensor([[0, 1],
     ///         [2, 3]])
     fn resize_as_(slf, the_template; memory_format = None) {
-        let in_rows = row_major("resize_as_", memory_format)?;
+        let (in_rows, order) = asked("resize_as_", memory_format)?;
         let Some(like) = the_template.as_ref().and_then(|o| tensor::cell(o)) else {
             return Err(Error::type_("resize_as_(): argument 'the_template' must be Tensor").into());
         };
         resize(slf, "resize_as_", like.value().shape().clone(), in_rows)?;
-        Ok(slf.clone().into_any())
+        ordered(slf, "resize_as_", order)
     }
     /// Makes this tensor show the elements of `source`, a tensor of the same dtype or a storage, and share them. With an
     /// offset, sizes and strides in elements, it shows those of the memory that they name. Without a source it is empty.

@@ -215,8 +215,8 @@ impl Bindable {
         })
     }
 
-    /// Slots as values.
-    pub fn values(&self, py: Python<'_>, slots: &Slots) -> Result<Vec<Value>> {
+    /// Slots as values. Errors count positions without the `skip` arguments in front that are no arguments of the call.
+    pub fn values(&self, py: Python<'_>, slots: &Slots, skip: usize) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(self.entry.params.len());
         for (i, (p, &slot)) in self.entry.params.iter().zip(slots).enumerate() {
             if slot.is_null() {
@@ -234,7 +234,8 @@ impl Bindable {
             let value = marshal::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
                 let message = e.message().to_string();
                 if e.kind() == pullback::base::ErrorKind::Type && message.starts_with("must be") {
-                    let place = if p.keyword_only { String::new() } else { format!(" (position {})", i + 1) };
+                    let place =
+                        if p.keyword_only { String::new() } else { format!(" (position {})", i + 1 - skip.min(i)) };
                     self.error(format!("argument '{}'{place} {message}", p.name))
                 } else {
                     e

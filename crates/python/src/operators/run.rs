@@ -70,7 +70,7 @@ unsafe fn run(
                 .into());
         }
         if matches!(form, CallForm::Inplace | CallForm::InplaceFunction) {
-            return inplace(py, b, &slots);
+            return inplace(py, b, &slots, skip);
         }
         if !slots[OUT].is_null() {
             return into_out(py, b, &slots);
@@ -78,7 +78,7 @@ unsafe fn run(
         if let Some(out) = fast(py, b, &slots) {
             return Ok(tensor::wrap(py, out?)?.into_ptr());
         }
-        let values = match b.values(py, &slots) {
+        let values = match b.values(py, &slots, skip) {
             Ok(values) => values,
             Err(e) => {
                 // SAFETY: the interpreter keeps the arguments of a call alive.
@@ -172,7 +172,7 @@ fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, values: &[Value], out: 
 fn into_out(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     // SAFETY: an argument of the caller's frame.
     let out = unsafe { Bound::from_borrowed_ptr(py, slots[OUT]) };
-    let values = b.values(py, slots)?;
+    let values = b.values(py, slots, 0)?;
     if out.is_none() {
         let out = call(py, b.entry, &values)?;
         return complete(py, b, slots, values, out);
@@ -227,7 +227,7 @@ fn run_long(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<V
 }
 
 /// `x.name_(…)`: the result goes into the cell of the first argument.
-fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
+fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots, skip: usize) -> PyResult<Object> {
     // SAFETY: slot 0 is `self`, alive during the call.
     let slf = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
     if let Some(cell) = tensor::cell(&slf)
@@ -236,7 +236,7 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
         let name = b.entry.short_name();
         cell.check_writable(name).or_else(|_| cell.check_writable(&format!("{name}_")))?;
     }
-    let values = b.values(py, slots).map_err(|e| of_inplace(b.entry, e))?;
+    let values = b.values(py, slots, skip).map_err(|e| of_inplace(b.entry, e))?;
     let out = match tensor::cell(&slf) {
         Some(cell) if b.entry.flags.has(Flags::OVERWRITES) => overwriting(py, cell, b.entry, &values),
         _ => exactly(py, b.entry, &values),

@@ -92,6 +92,18 @@ impl Order {
         }
     }
 
+    /// The strides of a tensor of the shape of `x` in this order, without gaps.
+    pub fn strides(&self, op: &str, x: &Tensor) -> Result<Dims> {
+        self.check(op, x)?;
+        let mut strides = Dims::from_elem(1, x.rank());
+        let mut step = 1_usize;
+        for &d in self.dims.iter().rev() {
+            strides[d] = step;
+            step = step.saturating_mul(x.shape()[d].max(1));
+        }
+        Ok(strides)
+    }
+
     /// The same values in memory of this order.
     pub fn arrange(&self, op: &str, x: &Tensor) -> Result<Tensor> {
         self.check(op, x)?;

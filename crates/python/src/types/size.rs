@@ -154,6 +154,11 @@ unsafe extern "C" fn add(a: *mut PyObject, b: *mut PyObject) -> *mut PyObject {
         slot(a, b, |a, b| {
             let py = a.py();
             let (Ok(x), Ok(y)) = (a.cast::<PyTuple>(), b.cast::<PyTuple>()) else {
+                if a.get_type().is(size_class(py)?) && !b.get_type().hasattr("__radd__")? {
+                    let got = class::type_name(b);
+                    let text = short!("can only concatenate tuple (not {got}) to torch.Size; convert it with tuple()");
+                    return Err(PyTypeError::new_err(text).into());
+                }
                 return Ok(py.NotImplemented().into_bound(py));
             };
             checked(py, x.iter().chain(y.iter()))

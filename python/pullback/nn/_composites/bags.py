@@ -72,7 +72,7 @@ def embedding_bag(
             f"padding_idx must be within the number of embeddings, {weight.size(0)}, but got padding_idx={padding_idx}"
         )
     count = offsets.numel()
-    # Indices before the first offset belong to no bag.
+    _check_offsets(offsets, input.numel())
     bag = (arange(input.numel()).unsqueeze(1) >= offsets).to(int64).sum(1) - 1
     rows = F.embedding(input, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if per_sample_weights is not None:
@@ -82,6 +82,26 @@ def embedding_bag(
         kept = kept & (input != padding_idx % weight.size(0))
     bag = where(kept, bag, count)  # one more bag, which is cut off, for what does not count
     return _reduced(rows, bag, count, mode)
+
+
+def _check_offsets(offsets: Tensor, count: int) -> None:
+    """Bags begin with the first index, and none behind the last one, where that can be read."""
+    if offsets.numel() == 0:
+        return
+    try:
+        first, last = int(offsets[0]), int(offsets[-1])
+    except (NotImplementedError, RuntimeError):
+        return
+    if first != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {first}; give each index a bag"
+        )
+    if last > count:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length, {count}, but got offsets[-1] of {last}; give places "
+            "in the input"
+        )
 
 
 def _as_vector(

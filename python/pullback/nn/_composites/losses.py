@@ -268,7 +268,8 @@ def _rows(input: Tensor, target: Tensor, target_dim: int) -> tuple[Tensor, Tenso
         )
     rows = input if input.dim() == 2 else input.unsqueeze(0)
     wanted = rows.shape if target_dim == 2 else rows.shape[:1]
-    given = target.reshape(wanted) if target.dim() < target_dim and target.numel() == math.prod(wanted) else target
+    may_lack = target.dim() < target_dim and (target_dim == 1 or input.dim() == 1)
+    given = target.reshape(wanted) if may_lack and target.numel() == math.prod(wanted) else target
     if given.shape != wanted:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for an input of {list(input.shape)}; give {list(wanted)}"

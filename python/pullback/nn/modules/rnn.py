@@ -64,7 +64,8 @@ class RNNBase(Module):
     >>> [name for name, _ in m.named_parameters()][:4]
     ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
 
-    Raises ValueError for sizes that are not positive, and TypeError for a hidden size that is no integer.
+    Raises ValueError for sizes that are not positive, and TypeError for sizes that are no integers and flags
+    that are no bools.
     """
 
     __constants__ = [
@@ -87,9 +88,8 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if isinstance(input_size, int) and input_size < 0:
-            raise ValueError(f"input_size must be greater than zero, got {input_size}")
-        _check_sizes(mode, hidden_size, num_layers, dropout, proj_size)
+        _check_flags(bias=bias, batch_first=batch_first)
+        _check_sizes(mode, input_size, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -151,7 +151,8 @@ class RNNBase(Module):
         dtype = getattr(self, self._flat_weights_names[0]).dtype
         if input.dtype != dtype and _core._autocast() is None:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}); convert one of them with .to()"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
+                f"input.to({dtype}), or convert model: model.to({input.dtype})"
             )
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
@@ -236,7 +237,13 @@ class RNNBase(Module):
             self._flat_weights_names = [name for names in self._all_weights for name in names]
 
 
-def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
+def _check_flags(**flags: Any) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
+
+
+def _check_sizes(mode: str, input_size: Any, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
     if mode not in GATES:
         raise ValueError("Unrecognized RNN mode: " + mode)
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
@@ -250,10 +257,11 @@ def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, pro
             "greater "
             f"than 1, but got dropout={dropout} and num_layers={num_layers}"
         )
-    if not isinstance(hidden_size, int):
-        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
-    if hidden_size <= 0:
-        raise ValueError(f"hidden_size must be greater than zero, got {hidden_size}")
+    for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
+        if not isinstance(size, int):
+            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero, got {size}")
     if num_layers <= 0:
         raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
     if proj_size < 0:
