@@ -7,6 +7,7 @@ use super::svd::SvdFactors;
 use super::triangular::transpose;
 use crate::base::Element;
 use crate::dense::matmul::simd::per_isa;
+use crate::dense::sort::sort_places;
 
 /// Rounds over all pairs of columns; 6 to 10 are usual.
 const MAX_ROUNDS: usize = 60;
@@ -69,7 +70,7 @@ fn tall<T: Scalar>(m: usize, n: usize, a: &[T], u: &mut [T], u_cols: usize, s: &
     unsafe { rotate_all(m, n, &mut g, &mut w, &mut ok) };
     let norms: Vec<T::Real> = g.chunks_exact(m).map(|row| norm(row)).collect();
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| norms[j].partial_cmp(&norms[i]).unwrap_or(std::cmp::Ordering::Equal));
+    sort_places(&mut order, &|i, j| norms[j].partial_cmp(&norms[i]).unwrap_or(std::cmp::Ordering::Equal));
     let mut v = vec![T::zero(); n * n];
     for (j, &from) in order.iter().enumerate() {
         s[j] = norms[from];

@@ -6,6 +6,7 @@ use super::scalar::{RealScalar, Scalar};
 use crate::base::Element;
 use crate::dense::matmul::Mat;
 use crate::dense::matmul::simd::per_isa;
+use crate::dense::sort::sort_places;
 
 /// Iterations for one eigenvalue; 2 are usual.
 const MAX_ITERATIONS: usize = 80;
@@ -26,7 +27,7 @@ pub fn eigh<T: Scalar>(n: usize, a: &mut [T], values: &mut [T::Real]) -> bool {
         iterate(n, values, &mut off, &mut vt, &mut ok);
     }
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| values[i].partial_cmp(&values[j]).unwrap_or(std::cmp::Ordering::Equal));
+    sort_places(&mut order, &|i, j| values[i].partial_cmp(&values[j]).unwrap_or(std::cmp::Ordering::Equal));
     let sorted: Vec<T::Real> = order.iter().map(|&i| values[i]).collect();
     values.copy_from_slice(&sorted);
     for (j, &from) in order.iter().enumerate() {

@@ -5,6 +5,7 @@
 //! ([`unstable`]).
 
 mod key;
+mod places;
 mod radix;
 mod search;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 mod unique;
 mod unstable;
 
+pub(super) use places::sort_places;
 pub use search::searchsorted;
 pub use unique::{Distinct, unique};
 

@@ -70,12 +70,12 @@ fn sorted<T: Sortable>(n: usize, rows: &Rows<'_, T>) -> Vec<usize> {
     const PIECE: usize = 1 << 16;
     let mut order: Vec<usize> = (0..n).collect();
     for piece in order.chunks_mut(PIECE) {
-        piece.sort_by(|&i, &j| rows.compare(i, j));
+        super::sort_places(piece, &|i, j| rows.compare(i, j));
         threads::cancellation_point();
     }
     // Pieces in order merge in linear time.
     if order.len() > PIECE {
-        order.sort_by(|&i, &j| rows.compare(i, j));
+        super::sort_places(&mut order, &|i, j| rows.compare(i, j));
     }
     order
 }
