@@ -7,7 +7,7 @@ use super::nest::{Nest, NestRef, Nested};
 use super::node::Node;
 use super::symbolic::Symbolic;
 use crate::bail;
-use crate::base::{DType, Element, Result, Scalar, Shape};
+use crate::base::{DType, Element, Result, Scalar, Shape, Strides};
 use crate::dense::memory::counted;
 use crate::dense::{Array, pointwise};
 use std::sync::Arc;
@@ -327,6 +327,24 @@ impl Tensor {
     #[doc(hidden)]
     pub fn innermost(&self) -> Option<&Array> {
         self.bottom().dense()
+    }
+
+    /// Element strides of the logical value, and where its first element is in its memory.
+    #[doc(hidden)]
+    pub fn lies(&self) -> (Strides, usize) {
+        match self.payload() {
+            Some(Payload::Batched { value, dim }) => {
+                let (mut strides, offset) = value.lies();
+                strides.remove(*dim);
+                (strides, offset)
+            }
+            Some(_) => self.below().map_or_else(Default::default, Tensor::lies),
+            // What has no data counts as contiguous.
+            None => match self.dense() {
+                Some(a) => (a.strides(), a.storage_offset()),
+                None => (self.shape().contiguous_strides(), 0),
+            },
+        }
     }
 
     /// Whether code outside the library can see the memory of the array below all wrappers. What is in no memory stays so.

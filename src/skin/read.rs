@@ -9,7 +9,6 @@ pub use crate::core::tensor::has_level;
 use crate::core::{LevelId, Tensor, origin, shared};
 use crate::dense::Array;
 use crate::rules::basis;
-use smallvec::SmallVec;
 
 /// Why a program wants the data, which decides what the error suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,16 +115,7 @@ pub fn innermost(t: &Tensor) -> Option<&Array> {
     t.innermost()
 }
 
-/// Element strides of the logical value, and where its first element is in its memory.
+/// As [`Tensor::lies`].
 pub fn layout(t: &Tensor) -> (Strides, usize) {
-    match t.payload() {
-        Some(Payload::Batched { value, dim }) => {
-            let (mut strides, offset) = layout(value);
-            strides.remove(*dim);
-            (strides, offset)
-        }
-        Some(_) => t.below().map_or_else(|| (SmallVec::new(), 0), layout),
-        // What has no data counts as contiguous.
-        None => t.dense().map_or_else(|| (t.shape().contiguous_strides(), 0), |a| (a.strides(), a.storage_offset())),
-    }
+    t.lies()
 }

@@ -121,3 +121,29 @@ def test_inside_other_transforms() -> None:
     assert pb.equal(program(x + 1) if callable(program) else program, 2 * (x + 1 if callable(program) else x)[:, 1:].T)
     outer = vmap(lambda t: vmap(lambda r: r[0], in_dims=1)(t))(y := pb.rand(2, 3, 4))
     assert outer._base is y and pb.equal(outer, y[:, 0])
+
+
+ROWS: dict[str, Any] = {
+    "cat of one": lambda v: pb.cat([v]),
+    "roll by 0": lambda v: v.roll(0, 0),
+    "rot90 by 0": lambda v: v.rot90(0),
+    "narrow_copy": lambda v: pb.narrow_copy(v, 0, 0, 2),
+    "tile": lambda v: v.tile((1,)),
+    "diff of order 0": lambda v: pb.diff(v, n=0),
+    "pad by 0": lambda v: pb.nn.functional.pad(v, (0, 0)),
+    "power of a number": lambda v: 2**v,
+    "first power": lambda v: pb.linalg.matrix_power(v[:2, :2], 1),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("size", [3, 30])
+def test_members_lie_as_outside(name: str, size: int) -> None:
+    xs = pb.arange(4.0 * size).view(2, size, 2) % 9
+
+    def first(v: Any) -> Any:
+        return ROWS[name](v.t() * 1).as_strided((4,), (1,), 0)
+
+    want = pb.stack([first(x) for x in xs])
+    for d in (0, 1, 2):
+        assert pb.equal(vmap(first, in_dims=d)(xs.movedim(0, d).clone()), want)

@@ -2,7 +2,6 @@
 
 use crate::base::Result;
 use crate::core::Tensor;
-use crate::dense::Array;
 use crate::rules::basis;
 
 /// Whether the channels of a value lie behind its other dimensions in memory.
@@ -24,14 +23,27 @@ pub fn arranged(out: Tensor, input: &Tensor) -> Result<Tensor> {
     basis::move_dim(&basis::copy(&basis::move_dim(&out, 1, last)?)?, last, 1)
 }
 
+/// Whether steps become smaller from dimension to dimension, in this order of them. A member of a batch lies so with gaps.
+fn descends(x: &Tensor, order: impl Iterator<Item = usize>) -> bool {
+    let strides = x.lies().0;
+    let steps: Vec<isize> = order.filter(|&d| x.shape()[d] != 1).map(|d| strides[d]).collect();
+    steps.is_sorted_by(|a, b| a >= b)
+}
+
 /// The same values in row-major order.
 pub fn by_rows(x: &Tensor) -> Result<Tensor> {
-    let lies_otherwise = |a: &Array| a.rank() == x.rank() && !a.is_contiguous();
-    if x.innermost().is_some_and(lies_otherwise) { basis::copy(x) } else { Ok(x.clone()) }
+    let lies_otherwise = match x.innermost() {
+        Some(a) if a.rank() == x.rank() => !a.is_contiguous(),
+        _ => !descends(x, 0..x.rank()),
+    };
+    if lies_otherwise { basis::copy(x) } else { Ok(x.clone()) }
 }
 
 /// The same values in row-major order, unless their channels lie behind the other dimensions.
 pub fn by_format(x: &Tensor) -> Result<Tensor> {
-    let lies_so = |a: &Array| a.rank() == x.rank() && a.is_channels_last();
-    if suggests_channels_last(x) || x.innermost().is_some_and(lies_so) { Ok(x.clone()) } else { by_rows(x) }
+    let lies_so = match x.innermost() {
+        Some(a) if a.rank() == x.rank() => suggests_channels_last(x) || a.is_channels_last(),
+        _ => (4..=5).contains(&x.rank()) && descends(x, std::iter::once(0).chain(2..x.rank()).chain([1])),
+    };
+    if lies_so { Ok(x.clone()) } else { by_rows(x) }
 }
