@@ -65,3 +65,17 @@ def test_cond() -> None:
     ):
         with pytest.raises(RuntimeError, match=match):
             pb.cond(*args)
+
+
+def test_members_of_a_batch_choose() -> None:
+    x = pb.tensor([[1.0, 2.0], [-1.0, -3.0]])
+    double, negate = (lambda a: {"out": a * 2, "sum": [a.sum()]}), (lambda a: {"out": -a, "sum": [a.sum() * 10]})
+    f: Any = lambda a: pb.cond(a.sum() > 0, double, negate, (a,))
+    out = pb.func.vmap(f)(x)
+    assert out["out"].tolist() == [[2.0, 4.0], [1.0, 3.0]] and out["sum"][0].tolist() == [3.0, -40.0]
+    slope = pb.func.vmap(pb.func.grad(lambda a: f(a)["out"].sum()))(x)
+    assert slope.tolist() == [[2.0, 2.0], [-1.0, -1.0]]
+    nested = pb.func.vmap(pb.func.vmap(lambda a: pb.cond(a > 0, pb.sin, pb.cos, (a,))))(x)
+    assert nested.tolist() == pb.where(x > 0, x.sin(), x.cos()).tolist()
+    with pytest.raises(RuntimeError, match="both functions must give the same structure under vmap"):
+        pb.func.vmap(lambda a: pb.cond(a > 0, lambda b: (b,), lambda b: b, (a,)))(x[0])

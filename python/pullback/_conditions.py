@@ -85,7 +85,7 @@ def _check_tensor_all(cond: Tensor, message: Callable[[], Any] | None = None) ->
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
     """What one of two functions gives for the operands: `true_fn` if `pred` holds, else `false_fn`.
 
-    Only the chosen function runs, so `pred` has to be known: under `vmap`, `where` chooses for each member.
+    Only the chosen function runs. Where members of a batch choose, both do, and each gets its own result.
 
     >>> import pullback
     >>> pullback.cond(pullback.tensor(True), lambda x: x + 1, lambda x: x - 1, (pullback.ones(1),))
@@ -93,7 +93,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
     Raises:
         RuntimeError: if `pred` is neither a bool, a number nor a tensor of one element, a function cannot be called, or
-            `operands` is neither a tuple nor a list.
+            `operands` is neither a tuple nor a list; and if members choose between results of different structures.
     """
     if not isinstance(pred, (bool, int, float, Tensor)):
         raise RuntimeError(f"cond(): Expected pred to be bool or tensor, but got {type(pred).__name__}")
@@ -106,4 +106,24 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         raise RuntimeError("cond(): Expect both branches to be callable")
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"cond(): Expect operands to be a tuple or a list, got {type(operands).__name__}")
-    return (true_fn if pred else false_fn)(*operands)
+    try:
+        chosen = true_fn if pred else false_fn
+    except RuntimeError as error:
+        if "vmap" not in str(error):
+            raise
+        return _of_each(pred, true_fn(*operands), false_fn(*operands))
+    return chosen(*operands)
+
+
+def _of_each(pred: Any, yes: Any, no: Any) -> Any:
+    """What each member of a batch has chosen."""
+    from .utils.pytree import tree_flatten, tree_unflatten
+
+    (ours, spec), (others, other_spec) = tree_flatten(yes), tree_flatten(no)
+    if spec != other_spec:
+        raise RuntimeError(
+            f"cond(): both functions must give the same structure under vmap, but got {spec} and {other_spec}"
+        )
+    holds = pred.to(_core.bool).reshape(())
+    where: Any = _core.functions["where"]
+    return tree_unflatten([where(holds, a, b) for a, b in zip(ours, others, strict=True)], spec)

@@ -124,9 +124,9 @@ def _tell_remedies(module: Any, mean: Any, error: RuntimeError) -> None:
     """Where a batch cannot be written into the running statistics, says what can be done."""
     if mean is not None and module.training and "vmap" in str(error):
         raise RuntimeError(
-            f"{type(module).__name__}: Batch norm got a batched tensor as input while the running_mean or running_var, "
-            "which will be updated in place, were not batched: vmap gives each member statistics of its own, and the "
-            "module has one set of buffers. "
+            f"{type(module).__name__}: vmap gives each member statistics of its own, and the module has one set of "
+            "buffers. Batch norm got a batched tensor as input while the running_mean or running_var, which will be "
+            "updated in place, were not batched. "
             "Give each member its buffers, functional_call(module, (params, buffers), …) with stack_module_state(); "
             "or use "
             "GroupNorm, track_running_stats=False, or eval()"
