@@ -273,6 +273,7 @@ UNREAD = {
     ),
     "autograd/_verify.py:need(s)": "one of several checks of one signature",
     "autograd/function.py:forward(history)": "part of a method's signature",
+    "_tensor_str.py:_str(tensor_contents)": "given by wrapper classes of PyTorch's own alone",
     "testing/compliance.py:_event(arg)": "part of the signature of a trace function",
     "_utils.py:_rebuild_tensor_v2(backward_hooks)": "hooks are no part of what is loaded",
     "_attached.py:pin_memory(device)": "there is no device that memory would be pinned for",
@@ -347,6 +348,7 @@ UNREAD = {
             *(f"storage.py:{f}(non_blocking)" for f in ("to", "copy_", "type", "cuda")),
             *(f"utils/checkpoint.py:set_device_states({p})" for p in ("states", "device_type")),
             "utils/checkpoint.py:get_device_states(args)",
+            "_forms.py:cast(non_blocking)",
             *(
                 f"optim/optimizer.py:_default_to_fused_or_foreach({p})"
                 for p in ("params", "differentiable", "use_fused")
