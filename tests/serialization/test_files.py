@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import pickle
@@ -394,3 +395,48 @@ def test_modules_have_the_names_and_attributes_of_pytorchs() -> None:
     theirs = pb.load(saved.FOLDER / "module.pt", weights_only=False)
     assert theirs(x).shape == (4, 3) and theirs[0].bias.tolist() == [1, 1, 1]
     assert all(k == 2 or p.requires_grad for k, p in enumerate(theirs.parameters()))
+
+
+@pytest.mark.parametrize("dtype", [pb.float32, pb.bfloat16, pb.complex128, pb.bool, pb.uint8])
+def test_large_records_of_files(tmp_path: Path, dtype: pb.dtype) -> None:
+    """They are read past a plain file object; what stands between a program and its file reads for itself."""
+    x = (pb.arange(300_000) % 251).to(dtype)
+    path = tmp_path / "large.pt"
+    with path.open("wb") as file:
+        file.write(b"before")
+        pb.save({"x": x, "y": x[:7].clone()}, file)
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    opened: list[Any] = [path.open("rb"), path.open("rb", buffering=0), path.open("r+b"), gzip.open(packed)]
+    opened.append(io.BytesIO(path.read_bytes()))
+    for file in opened:
+        with file:
+            file.seek(6)
+            loaded = pb.load(file)
+            assert pb.equal(loaded["x"], x) and pb.equal(loaded["y"], x[:7]) and loaded["x"].dtype is dtype
+            loaded["x"][0] = 1
+
+
+def test_places_that_cannot_be_read(tmp_path: Path) -> None:
+    read: Any = getattr(pb._core, "_read_file", None)
+    if read is None:
+        return
+    path = tmp_path / "short"
+    path.write_bytes(bytes(range(64)))
+    with path.open("rb") as file:
+        n = file.fileno()
+        assert read(n, 8, 7, pb.uint8).tolist() == [8, 9, 10, 11, 12, 13, 14] and read(n, 64, 0, pb.float64).shape == (
+            0,
+        )
+        for offset, numel, message in [
+            (0, 9, "it became shorter meanwhile"),
+            (-8, 1, "Invalid argument"),
+            (2**63 - 4, 2, "there is no such place|Invalid argument"),
+        ]:
+            with pytest.raises(RuntimeError, match=f"the file cannot be read: .*({message})"):
+                read(n, offset, numel, pb.float64)
+        for wrong in (2**60, 2**63):
+            with pytest.raises((RuntimeError, OverflowError)):
+                read(n, 0, wrong, pb.float64)
+    with pytest.raises(RuntimeError, match="Bad file descriptor"):
+        read(n, 0, 1, pb.uint8)

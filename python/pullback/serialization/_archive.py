@@ -4,6 +4,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable
+from io import BufferedReader, FileIO
 from typing import IO, Any
 
 _LOCAL, _ENTRY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
@@ -56,6 +57,12 @@ class Source:
         """Lets the file object stand behind what was read."""
         if self.file is not None:
             self.file.seek(self.start + offset)
+
+    def descriptor(self) -> int | None:
+        """The descriptor of a file that nothing stands in front of: the file object reads what it is."""
+        file: Any = self.file
+        raw = file.raw if type(file) is BufferedReader else file
+        return raw.fileno() if type(raw) is FileIO else None
 
     def read_into(self, offset: int, target: memoryview) -> None:
         """Fills `target`, without a copy in between where the file object can."""

@@ -150,6 +150,11 @@ class Reader:
         return memory if mapped is None else mapped
 
 
+# From so many bytes on, elements are read past the file object, into memory that is not set to zeros before.
+DIRECT = 1 << 18
+_read_file: Any = getattr(_core, "_read_file", None)
+
+
 class _Refused(Exception):
     """An error of the user's function, which is not one of the file."""
 
@@ -196,9 +201,18 @@ class ArchiveReader(Reader):
             if self.mapping is not None and not self.swapped and needed and start % dtype.itemsize == 0:
                 mapped: Tensor = _core.frombuffer(self.mapping, dtype=dtype, count=numel, offset=start)
                 return mapped
-            target = empty(dtype, numel, "cpu")
-            self.archive.source.read_into(start, bytes_of(target))
+            target = self._read(start, dtype, numel)
         return swapped(target, dtype) if self.swapped else target
+
+    def _read(self, start: int, dtype: Any, numel: int) -> Tensor:
+        source, size = self.archive.source, numel * dtype.itemsize
+        descriptor = source.descriptor() if size >= DIRECT and start + size <= source.size else None
+        if descriptor is not None and _read_file is not None:
+            read: Tensor = _read_file(descriptor, source.start + start, numel, dtype)
+            return read
+        target = empty(dtype, numel, "cpu")
+        source.read_into(start, bytes_of(target))
+        return target
 
 
 def swapped(tensor: Tensor, dtype: Any) -> Tensor:

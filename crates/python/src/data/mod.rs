@@ -2,6 +2,8 @@
 
 pub mod dlpack;
 pub mod export;
+#[cfg(unix)]
+pub mod files;
 pub mod foreign;
 pub mod lists;
 pub mod marshal;
@@ -308,6 +310,8 @@ fn frombuffer<'py>(
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    #[cfg(unix)]
+    files::register(m)?;
     m.add_function(wrap_pyfunction!(tensor_, m)?)?;
     m.add_function(wrap_pyfunction!(from_numpy, m)?)?;
     m.add_function(wrap_pyfunction!(as_tensor, m)?)?;
