@@ -2,7 +2,7 @@
 //! were written to.
 
 use super::{Joint, basis, batching, shapes};
-use crate::base::{Layout, Result, Shape};
+use crate::base::{Layout, Result, Shape, Strides};
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
@@ -117,11 +117,33 @@ pub fn show(base: &Tensor, region: &Region) -> Result<Tensor> {
         return read(base, region);
     }
     let Some(layout) = region.evenly() else { return gathered(base, region) };
+    if orders_by_single_places(layout) {
+        return copied(base, region, layout);
+    }
     if let Some(d) = (0..layout.shape.rank()).find(|&d| layout.strides[d] == 0 && layout.shape[d] > 1) {
         let once = Layout { shape: layout.shape.with(d, 1), ..layout.clone() };
         return basis::expand(&show(base, &region.with(once))?, region.shape());
     }
-    // The copy lies as copies of the view do, for its order in memory shows in what is made of it.
+    copied(base, region, layout)
+}
+
+/// Whether elements are shown several times and results would lie otherwise without the strides of dimensions of size 1,
+/// which arrays without gaps do not keep.
+fn orders_by_single_places(layout: &Layout) -> bool {
+    let once: Shape = layout.shape.iter().zip(&layout.strides).map(|(&n, &s)| if s == 0 { 1 } else { n }).collect();
+    if once == layout.shape || !once.contains(&1) {
+        return false;
+    }
+    let mut kept = once.contiguous_strides();
+    for (d, stride) in kept.iter_mut().enumerate() {
+        *stride = if layout.strides[d] == 0 || layout.shape[d] > 1 { layout.strides[d] } else { *stride };
+    }
+    let order = |strides: &Strides| order::of_strides(&layout.shape, std::slice::from_ref(strides));
+    order(&kept) != order(&layout.strides)
+}
+
+/// The copy lies as copies of the view do, for its order in memory shows in what is made of it.
+fn copied(base: &Tensor, region: &Region, layout: &Layout) -> Result<Tensor> {
     match order::of_strides(&layout.shape, &[layout.strides.clone()]) {
         Some(order) => {
             let copy = gathered(base, &region.with(layout.permute(&order)))?;

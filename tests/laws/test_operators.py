@@ -52,7 +52,12 @@ def test_operators_in_stacks(data: st.DataObject, stack: Any) -> None:
     assume(finite(want))
     event(f"depth {len(stack)}")
     size = float(want.detach().abs().max()) if want.numel() else 0.0
-    s.close(ours(x), want, f"{name}{call.sample.describe()}", 1e-6, 1e-7 * max(1.0, size))
+    try:
+        got = ours(x)
+    except RuntimeError as error:  # members of a batch lie as the batch does
+        assert name == "Tensor.view" and "view size is not compatible" in str(error), error
+        return
+    s.close(got, want, f"{name}{call.sample.describe()}", 1e-6, 1e-7 * max(1.0, size))
 
 
 def test_third_derivatives() -> None:

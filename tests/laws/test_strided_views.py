@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import pullback as pb
@@ -30,6 +30,7 @@ def strided(draw: st.DrawFn) -> Strided:
 
 
 @given(strided(), strided(), s.seeds, st.booleans())
+@example(((2, 2, 1), (1, 0, 2), 0), ((), (), 1), 0, False)
 def test_values_strides_and_derivatives(view: Strided, again: Strided, seed: int, reverses: bool) -> None:
     x, v = (pb.tensor(s.numbers(seed + i, (4, 6))) for i in range(2))
     last = min(again[2], int(np.prod(view[0])) - 1)
@@ -55,3 +56,19 @@ def test_values_strides_and_derivatives(view: Strided, again: Strided, seed: int
     s.close(vmap(f)(pb.stack([x, x])), pb.stack([f(x)] * 2), "vmap", 1e-12, 1e-12)
     s.close((grad(slope)(x) * v).sum(), jvp(slope, (x,), (v,))[1], "second derivatives", 1e-9, 1e-9)
     assert all(strides == seen[0] for strides in seen), seen
+
+
+def test_members_whose_places_were_written_lie_as_outside() -> None:
+    """The stride of a dimension of size 1 does not put the batch inside of the members."""
+    x = pb.tensor(s.numbers(0, (2, 2)))
+
+    def f(x: Any) -> Any:
+        x[(slice(None), pb.tensor(True))] = pb.tensor([[1.0], [2.0]], dtype=pb.float64)
+        doubled = x.as_strided((2, 1), (0, 3), 0) * 2
+        first = doubled.as_strided((), (), 0)
+        first += 5
+        return pb.tensor(doubled.stride()), doubled.as_strided((), (), 1), first
+
+    for dim in (0, 1, -1):
+        strides, second, first = vmap(f, in_dims=dim)(x.clone())
+        assert strides.tolist() == [[1, 1]] * 2 and second.tolist() == [2, 2] and first.tolist() == [7, 7]

@@ -326,6 +326,27 @@ def test_copies_continue_as_the_original(make: Any) -> None:
             other.step()
 
 
+def test_rates_of_loaded_states_are_as_exact_as_before() -> None:
+    """ASGD's rate is a tensor of single precision, and takes the dtype of the parameter when it is loaded."""
+
+    def run(params: list[Any], optimizer: Any, count: int) -> None:
+        for _ in range(count):
+            for p in params:
+                p.grad = (p.detach() - 1) * 0.5
+            optimizer.step()
+
+    params = [pb.tensor([0.37, 2.0], dtype=pb.float64, requires_grad=True)]
+    optimizer = optim.ASGD(params, lr=0.1, lambd=0.02, alpha=0.5, t0=3.0)
+    run(params, optimizer, 3)
+    again = [params[0].detach().clone().requires_grad_()]
+    other = optim.ASGD(again, lr=0.7)
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    run(params, optimizer, 4)
+    run(again, other, 4)
+    assert again[0].tolist() == params[0].tolist()
+    assert [state["eta"].item() for o in (optimizer, other) for state in o.state.values()] == [0.09930726885795593] * 2
+
+
 def test_state_dicts_that_do_not_fit_are_refused() -> None:
     optimizer, _ = trained(optim.Adam)
     saved = optimizer.state_dict()

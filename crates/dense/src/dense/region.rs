@@ -8,7 +8,7 @@ use super::memory::list;
 use super::order::{self, Dims};
 use crate::bail;
 use crate::base::size::LARGEST;
-use crate::base::{Layout, Result, Shape};
+use crate::base::{Layout, Result, Shape, Strides};
 use places::{Places, Split};
 use std::sync::Arc;
 
@@ -172,7 +172,10 @@ fn positions(l: &Layout) -> impl Iterator<Item = usize> + '_ {
 pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
     let split = Split::of(base, region, lead)?;
     let places = match split.places(region)? {
-        Places::Strided(l) => return base.view(|b| Layout { offset: b.offset.saturating_add(l.offset), ..l }),
+        Places::Strided(mut l) => {
+            settle_single_places(&mut l, lead);
+            return base.view(|b| Layout { offset: b.offset.saturating_add(l.offset), ..l });
+        }
         Places::Listed(places) => places,
     };
     let size = base.dtype().size();
@@ -187,6 +190,21 @@ pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
         // SAFETY: each place was written above.
         unsafe { Written::all() }
     })
+}
+
+/// Takes the strides of dimensions of size 1 away where they do not decide how results of a member lie: beside those of
+/// the leading dimensions they could put these inside of the members.
+fn settle_single_places(l: &mut Layout, lead: usize) {
+    if lead == 0 || !l.shape[lead..].contains(&1) {
+        return;
+    }
+    let shape = Shape::new(&l.shape[lead..]);
+    let own = Strides::from_slice(&l.strides[lead..]);
+    let bare: Strides = own.iter().zip(shape.iter()).map(|(&s, &n)| if n == 1 { 0 } else { s }).collect();
+    let of = |strides: &Strides| order::of_strides(&shape, std::slice::from_ref(strides));
+    if of(&bare) == of(&own) {
+        l.strides[lead..].copy_from_slice(&bare);
+    }
 }
 
 /// `base` with the region's elements replaced by those of `value`, whose shape is the leading dimensions and the

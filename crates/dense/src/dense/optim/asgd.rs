@@ -12,8 +12,11 @@ pub static ASGD: Algorithm = Algorithm {
         let [rate, lambd, alpha, start, decay, maximize] = super::options(h)?;
         let (eta, mu) = (scalars.values[1], scalars.values[2]);
         let t = scalars.count();
-        scalars.set(1, rate / (1.0 + lambd * rate * t).powf(alpha));
-        scalars.set(2, 1.0 / (t - start).max(1.0));
+        // New numbers are as exact as the count of steps, also where loaded ones have the parameter's dtype.
+        let new = |x: f64| scalars.rounded(0, x);
+        let next = [new(rate / (1.0 + lambd * rate * t).powf(alpha)), new(1.0 / (t - start).max(1.0))];
+        scalars.set(1, next[0]);
+        scalars.set(2, next[1]);
         Ok(Box::new(Asgd { sign: sign(maximize), decay, shrink: 1.0 - lambd * eta, eta, mu }))
     },
 };
