@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -72,3 +73,31 @@ def test_members_whose_places_were_written_lie_as_outside() -> None:
     for dim in (0, 1, -1):
         strides, second, first = vmap(f, in_dims=dim)(x.clone())
         assert strides.tolist() == [[1, 1]] * 2 and second.tolist() == [2, 2] and first.tolist() == [7, 7]
+
+
+@given(strided(), s.seeds)
+def test_writes_where_no_element_is_shown_twice(view: Strided, seed: int) -> None:
+    """Also where dimensions interleave: which elements are shown is counted, not guessed by the strides."""
+    sizes, strides, offset = view
+    places = np.full(sizes, offset)
+    for d, (n, step) in enumerate(zip(sizes, strides, strict=True)):
+        places = places + (np.arange(n) * step).reshape([-1 if k == d else 1 for k in range(len(sizes))])
+    x, v = pb.tensor(s.numbers(seed, (24,))), pb.tensor(s.numbers(seed + 1, sizes))
+    if len(np.unique(places)) < places.size:
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            x.as_strided(*view).mul_(v)
+        return
+    want = x.numpy().copy()
+    want[places.reshape(-1)] *= v.numpy().reshape(-1)
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y.as_strided(*view).mul_(v)
+        return y
+
+    s.close(f(x), want, "written", 1e-12, 1e-12)
+    s.close(vmap(f)(pb.stack([x, x])), np.stack([want] * 2), "written under vmap", 1e-12, 1e-12)
+    slope = np.ones(24)
+    slope[places.reshape(-1)] = v.numpy().reshape(-1)
+    s.close(grad(lambda x: f(x).sum())(x), slope, "gradient", 1e-12, 1e-12)
+    s.close(jvp(f, (x,), (pb.ones_like(x),))[1], slope, "tangent", 1e-12, 1e-12)

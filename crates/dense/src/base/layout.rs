@@ -269,7 +269,8 @@ impl Layout {
             })
     }
 
-    /// Whether two indices may name the same element (zero or overlapping strides).
+    /// Whether two indices name the same element, as where a stride is zero. Of layouts whose dimensions interleave it is
+    /// said as well if they have too many elements to be counted.
     pub fn may_overlap(&self) -> bool {
         if self.is_contiguous() || self.shape.contains(&0) {
             return false;
@@ -282,15 +283,37 @@ impl Layout {
             .map(|(&d, &s)| (s.unsigned_abs(), d))
             .collect();
         dims.sort_unstable();
-        let mut extent = 0usize;
-        for (s, d) in dims {
-            if s <= extent {
-                return true;
-            }
+        let (mut extent, mut interleaves) = (0usize, false);
+        for &(s, d) in &dims {
+            interleaves |= s <= extent;
             extent = extent.saturating_add(s.saturating_mul(d.saturating_sub(1)));
         }
-        false
+        interleaves && meet(&dims, extent)
     }
+}
+
+/// Elements that are counted to find out whether two of them are one.
+const COUNTED: usize = 1 << 20;
+
+/// Whether steps of these widths, each up to so many times, lead to one place in two ways, all places being within `extent`.
+fn meet(dims: &[(usize, usize)], extent: usize) -> bool {
+    let n = dims.iter().fold(1usize, |n, &(_, d)| n.saturating_mul(d));
+    if dims.iter().any(|&(s, _)| s == 0)
+        || n > extent.saturating_add(1)
+        || n > COUNTED
+        || extent > COUNTED.saturating_mul(8)
+    {
+        return true;
+    }
+    let mut seen = vec![false; extent.saturating_add(1)];
+    (0..n).any(|i| {
+        let (mut rest, mut at) = (i, 0usize);
+        for &(s, d) in dims {
+            at = at.saturating_add(s.saturating_mul(rest.checked_rem(d).unwrap_or(0)));
+            rest = rest.checked_div(d).unwrap_or(0);
+        }
+        seen.get_mut(at).is_none_or(|seen| std::mem::replace(seen, true))
+    })
 }
 
 #[cfg(test)]
@@ -339,5 +362,10 @@ mod tests {
     fn overlap_is_seen() {
         assert!(Layout::contiguous([1, 3].into()).expand(&[2, 3].into()).may_overlap());
         assert!(!Layout::contiguous([2, 3].into()).permute(&[1, 0]).may_overlap());
+        let of = |shape: [usize; 2], strides: [isize; 2]| {
+            Layout { shape: shape.into(), strides: Strides::from_slice(&strides), offset: 20 }.may_overlap()
+        };
+        assert!(!of([3, 2], [2, 3]) && !of([2, 3], [3, -2]) && of([4, 2], [2, 4]) && of([2, 4], [3, 1]));
+        assert!(of([3, 3], [1, 1]) && !of([1, 3], [0, 1]) && of([1 << 20, 3], [2, 3]));
     }
 }
