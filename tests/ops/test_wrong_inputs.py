@@ -72,13 +72,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    call, kind, text = REFUSED[name]
-    with pytest.raises(kind, match="^" + text):
-        call()
-
-
 def test_numbers_may_be_tensors_without_dimensions() -> None:
     assert F.dropout(X, pb.tensor(0.0)).equal(X)
     assert pb.dist(X, X * 2, pb.tensor(2.0)) == pb.dist(X, X * 2, 2.0)
@@ -194,9 +187,8 @@ PLACES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", PLACES)
-def test_what_is_said(name: str) -> None:
-    call, kind, text = PLACES[name]
+@pytest.mark.parametrize(("call", "kind", "text"), [*REFUSED.values(), *PLACES.values()], ids=[*REFUSED, *PLACES])
+def test_refused(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match="^" + text):
         call()
 
