@@ -250,7 +250,10 @@ def test_an_input_that_does_not_fit_says_what_would() -> None:
 @pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
 def test_flags_and_sizes_of_layers(kind: Any) -> None:
     for options in ({"bias": 0.5}, {"bias": 1}, {"batch_first": "False"}):
-        with pytest.raises(TypeError, match=f"{next(iter(options))} should be of type bool, got: "):
+        name, value = next(iter(options.items()))
+        got = f"{type(value).__name__} {value!r}"
+        text = rf"{kind.__name__}\(\): {name} should be of type bool, got: {got}; give True or False"
+        with pytest.raises(TypeError, match=text):
             kind(3, 5, **options)
     with pytest.raises(TypeError, match="input_size should be of type int, got: str"):
         kind("3", 5)

@@ -88,7 +88,7 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_flags(bias=bias, batch_first=batch_first)
+        _check_flags(type(self).__name__, bias=bias, batch_first=batch_first)
         _check_sizes(mode, input_size, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
@@ -237,10 +237,13 @@ class RNNBase(Module):
             self._flat_weights_names = [name for names in self._all_weights for name in names]
 
 
-def _check_flags(**flags: Any) -> None:
+def _check_flags(module: str, **flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
-            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
+            raise TypeError(
+                f"{module}(): {name} should be of type bool, got: {type(value).__name__} {value!r:.40}; give True "
+                "or False, and other options by name"
+            )
 
 
 def _check_sizes(mode: str, input_size: Any, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
