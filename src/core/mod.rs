@@ -15,6 +15,7 @@ pub mod method_scope;
 pub mod modes;
 pub mod nest;
 pub mod node;
+pub mod node_name;
 pub mod origin;
 pub mod params;
 pub mod primitive;

@@ -7,13 +7,14 @@
 use super::host::{self, Anomaly, Trace};
 use super::inline_list::{InlineList, OneOrMany};
 use super::level::LevelId;
+use super::node_name;
 use super::params::Params;
 use super::primitive::{Mask, Prim, PrimBuf, Tangents};
 use super::saved_context::SavedContext;
 use super::tensor::Tensor;
 use crate::base::{Error, Result};
 use crate::dense::memory::counted;
-use once_cell::race::OnceBox;
+use once_cell::race::{OnceBox, OnceRef};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -134,6 +135,8 @@ pub struct Node {
     /// Of a custom function.
     kept: OnceBox<SavedContext>,
     extra: OnceBox<Extra>,
+    /// The operator that the program called, if it is known: the node is the last of those that it recorded.
+    called: OnceRef<'static, &'static str>,
 }
 
 static SEQ: AtomicU64 = AtomicU64::new(1);
@@ -157,6 +160,7 @@ impl Node {
             saved: Mutex::new(Saved::default()),
             kept: OnceBox::new(),
             extra: OnceBox::new(),
+            called: OnceRef::new(),
         })
     }
 
@@ -179,6 +183,7 @@ impl Node {
             saved: Mutex::new(Saved { residuals, freed: false }),
             kept: OnceBox::new(),
             extra: OnceBox::new(),
+            called: OnceRef::new(),
         });
         if host::anomaly() != Anomaly::Off {
             node.trace();
@@ -201,25 +206,26 @@ impl Node {
     }
     /// The name of the node's class in messages and in `repr`: `MulBackward0`.
     pub fn class(&self) -> String {
-        let raw = match &self.kind {
-            NodeKind::Leaf(_) => return "AccumulateGrad".into(),
+        match &self.kind {
+            NodeKind::Leaf(_) => "AccumulateGrad".into(),
             NodeKind::Op { prim: PrimBuf::Shared(p), .. } if p.custom().is_some() => {
                 let made = if self.level > LevelId::AMBIENT { "Generated" } else { "" };
-                return format!("{}{made}Backward", p.name());
+                format!("{}{made}Backward", p.name())
             }
-            NodeKind::Op { .. } => self.name(),
-        };
-        if raw.starts_with(char::is_uppercase) {
-            return raw.into();
+            NodeKind::Op { .. } => {
+                let rank = self.metas.first().map_or(0, |m| m.shape.rank());
+                node_name::class_of(self.called().unwrap_or(self.name()), rank)
+            }
         }
-        let short = raw.rsplit_once('.').map_or(raw, |(_, last)| last);
-        let mut name = String::new();
-        for part in short.split('_') {
-            let mut chars = part.chars();
-            name.extend(chars.next().map(|c| c.to_ascii_uppercase()));
-            name.push_str(chars.as_str());
-        }
-        format!("{name}Backward0")
+    }
+    /// The path of the operator that the program called, or a class's name that starts with an upper-case letter.
+    fn called(&self) -> Option<&'static str> {
+        self.called.get().copied()
+    }
+    /// Tells the node which operator the program called, once.
+    #[inline(always)]
+    pub(super) fn set_called(&self, name: &'static &'static str) {
+        let _ = self.called.set(name);
     }
     pub fn is_leaf(&self) -> bool {
         matches!(self.kind, NodeKind::Leaf(_))

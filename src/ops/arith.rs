@@ -29,7 +29,7 @@ binary! { BINARY, PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
-    remainder = "remainder" kernel REMAINDER Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
+    remainder = "remainder" kernel REMAINDER Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL] node "RemainderBackward0" / other "RemainderBackward1"
         da[] Partial::Piece, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
@@ -37,7 +37,7 @@ binary! { BINARY, PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
-    fmod = "fmod" kernel FMOD Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
+    fmod = "fmod" kernel FMOD Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL] node "FmodBackward0" / other "FmodBackward1"
         da[] Partial::Piece, db[a b] wraps(&trunc_divide_same(a, b)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
@@ -301,7 +301,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.rsub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([ 0., -1.])
-    fn rsub = "rsub" (input: &Tensor, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [] {
+    fn rsub = "rsub" (input: &Tensor, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor []
+        node "RsubBackward1" / other "RsubBackward0" {
         sub(other, Operand::Tensor(input), alpha)
     }
 
@@ -333,7 +334,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.true_divide(pullback.tensor([3]), 2)
     /// tensor([1.5000])
-    fn true_divide = "true_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] of basis::DIV {
+    fn true_divide = "true_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] node "DivBackward0" of basis::DIV {
         divide_floats(input, other)
     }
 
@@ -351,7 +352,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
     /// tensor([1., 4., 9.])
-    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL] of POW {
+    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
+        node "PowBackward0" / exponent "PowBackward1" of POW {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
                 refuse!(Runtime, "integers to negative integer powers are not allowed; convert the input with .float()");
@@ -395,7 +397,7 @@ ops! { TABLE:
     /// >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
     /// tensor([2.5000])
     fn lerp = "lerp" (input: &Tensor as Inexact, end: &Tensor as SameDType, weight: Operand<'_> as SameDType)
-        -> Tensor [METHOD, INPLACE] of LERP {
+        -> Tensor [METHOD, INPLACE] node "LerpBackward0" / weight "LerpBackward1" of LERP {
         if !input.dtype().is_half() {
             return interpolated(input, end, weight);
         }
@@ -437,7 +439,7 @@ ops! { TABLE:
     /// >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
     /// tensor([0.0000, 0.5000, 1.0000])
     fn clamp = "clamp" | "clip" (input: &Tensor, min: Option<Operand<'_>> = None, max: Option<Operand<'_>> = None)
-        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
+        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] node "ClampBackward1" {
         if min.is_none() && max.is_none() {
             refuse!(Runtime, "at least one of 'min' or 'max' must not be None; give a bound");
         }

@@ -257,7 +257,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tile(pullback.tensor([1, 2]), (2,))
     /// tensor([1, 2, 1, 2])
-    fn tile = "tile" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC, REPEATS, ROW_MAJOR] {
+    fn tile = "tile" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC, REPEATS, ROW_MAJOR] node "RepeatBackward0" {
         let lead = input.rank().saturating_sub(dims.len());
         let all: Vec<i64> = std::iter::repeat_n(1, lead).chain(dims.iter().copied()).collect();
         super::join::repeat(input, &all)
@@ -270,7 +270,7 @@ ops! { TABLE:
     /// >>> pullback.repeat_interleave(pullback.tensor([5, 7]), pullback.tensor([1, 2]))
     /// tensor([5, 7, 7])
     fn repeat_interleave = "repeat_interleave" (input: &Tensor, repeats: Option<Operand<'_>> = None, dim: Option<i64> = None;
-        output_size: Option<i64> as Option<Count> = None) -> Tensor [METHOD, SCATTERED, ROW_MAJOR] of REPEATED {
+        output_size: Option<i64> as Option<Count> = None) -> Tensor [METHOD, SCATTERED, ROW_MAJOR] node "IndexSelectBackward0" of REPEATED {
         match repeats {
             None => {
                 if input.rank() != 1 || !matches!(input.dtype(), DType::I32 | DType::I64) {
@@ -299,7 +299,7 @@ ops! { TABLE:
     /// (tensor([[1, 1],
     ///         [2, 2]]), tensor([[3, 4],
     ///         [3, 4]]))
-    fn meshgrid = "meshgrid" (tensors: Vec<&Tensor>; indexing: Option<&str> as Option<Chosen<Indexing>> = None) -> Vec<Tensor> [VARIADIC, VIEW] {
+    fn meshgrid = "meshgrid" (tensors: Vec<&Tensor>; indexing: Option<&str> as Option<Chosen<Indexing>> = None) -> Vec<Tensor> [VARIADIC, VIEW] node "ExpandBackward0" {
         if indexing.is_none() {
             crate::warn_once!("meshgrid(): PyTorch will require the argument 'indexing'; give indexing='ij', which is taken, \
                 or 'xy'")?;
@@ -319,7 +319,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.hstack([pullback.tensor([1, 2]), pullback.tensor(3)])
     /// tensor([1, 2, 3])
-    fn hstack = "hstack" (tensors: Vec<&Tensor>) -> Tensor [] {
+    fn hstack = "hstack" (tensors: Vec<&Tensor>) -> Tensor [] node "CatBackward0" {
         stacked(&tensors, None, |t| padded(t, 1))
     }
 
@@ -329,7 +329,7 @@ ops! { TABLE:
     /// >>> pullback.vstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
     /// tensor([[1, 2],
     ///         [3, 4]])
-    fn vstack = "vstack" | "row_stack" (tensors: Vec<&Tensor>) -> Tensor [] {
+    fn vstack = "vstack" | "row_stack" (tensors: Vec<&Tensor>) -> Tensor [] node "CatBackward0" {
         stacked(&tensors, Some(0), |t| padded(t, 2))
     }
 
@@ -339,7 +339,7 @@ ops! { TABLE:
     /// >>> pullback.dstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
     /// tensor([[[1, 3],
     ///          [2, 4]]])
-    fn dstack = "dstack" (tensors: Vec<&Tensor>) -> Tensor [] {
+    fn dstack = "dstack" (tensors: Vec<&Tensor>) -> Tensor [] node "CatBackward0" {
         stacked(&tensors, Some(2), |t| padded(t, 3))
     }
 
@@ -349,7 +349,7 @@ ops! { TABLE:
     /// >>> pullback.column_stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
     /// tensor([[1, 3],
     ///         [2, 4]])
-    fn column_stack = "column_stack" (tensors: Vec<&Tensor>) -> Tensor [] {
+    fn column_stack = "column_stack" (tensors: Vec<&Tensor>) -> Tensor [] node "CatBackward0" {
         stacked(&tensors, Some(1), |t| if t.rank() < 2 { basis::reshape(t, &[t.numel(), 1].into()) } else { Ok(t.clone()) })
     }
 
@@ -358,7 +358,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_1d(pullback.tensor(1))
     /// tensor([1])
-    fn atleast_1d = "atleast_1d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] {
+    fn atleast_1d = "atleast_1d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] node "ViewBackward0" {
         each_padded(tensors, 1)
     }
 
@@ -367,7 +367,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_2d(pullback.tensor([1, 2]))
     /// tensor([[1, 2]])
-    fn atleast_2d = "atleast_2d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] {
+    fn atleast_2d = "atleast_2d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] node "UnsqueezeBackward0" {
         each_padded(tensors, 2)
     }
 
@@ -376,7 +376,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_3d(pullback.tensor([1, 2])).shape
     /// pullback.Size([1, 2, 1])
-    fn atleast_3d = "atleast_3d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] {
+    fn atleast_3d = "atleast_3d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] node "UnsqueezeBackward0" {
         each_padded(tensors, 3)
     }
 
@@ -385,7 +385,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.fliplr(pullback.tensor([[1, 2]]))
     /// tensor([[2, 1]])
-    fn fliplr = "fliplr" (input: &Tensor as AtLeast<2>) -> Tensor [METHOD, NO_OUT] {
+    fn fliplr = "fliplr" (input: &Tensor as AtLeast<2>) -> Tensor [METHOD, NO_OUT] node "FlipBackward0" {
         reversed(input, 1)
     }
 
@@ -394,7 +394,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.flipud(pullback.tensor([1, 2]))
     /// tensor([2, 1])
-    fn flipud = "flipud" (input: &Tensor as AtLeast<1>) -> Tensor [METHOD, NO_OUT] {
+    fn flipud = "flipud" (input: &Tensor as AtLeast<1>) -> Tensor [METHOD, NO_OUT] node "FlipBackward0" {
         reversed(input, 0)
     }
 
@@ -458,7 +458,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.kron(pullback.tensor([1, 2]), pullback.tensor([1, 10]))
     /// tensor([ 1, 10,  2, 20])
-    fn kron = "kron" (input: &Tensor, other: &Tensor) -> Tensor [METHOD] {
+    fn kron = "kron" (input: &Tensor, other: &Tensor) -> Tensor [METHOD] node "UnsafeViewBackward0" {
         let rank = input.rank().max(other.rank());
         let size = |x: &Tensor, d: usize| (d + x.rank()).checked_sub(rank).map_or(1, |i| x.shape()[i]);
         let (mut a, mut b, mut out) = (Shape::scalar(), Shape::scalar(), Shape::scalar());
@@ -482,7 +482,7 @@ ops! { TABLE:
     ///         [1, 4],
     ///         [2, 3],
     ///         [2, 4]])
-    fn cartesian_prod = "cartesian_prod" (tensors: Vec<&Tensor>) -> Tensor [VARIADIC, NO_OUT, SAME_OBJECT] {
+    fn cartesian_prod = "cartesian_prod" (tensors: Vec<&Tensor>) -> Tensor [VARIADIC, NO_OUT, SAME_OBJECT] node "StackBackward0" {
         if let Some(t) = tensors.iter().find(|t| t.rank() != 1) {
             refuse!(Runtime, "Expect a 1D vector, but got shape {}; flatten() it", t.shape());
         }
@@ -501,7 +501,7 @@ ops! { TABLE:
     /// tensor([[1, 2],
     ///         [1, 3],
     ///         [2, 3]])
-    fn combinations = "combinations" (input: &Tensor as Ranked<1>, r: i64 as Count = 2, with_replacement: bool = false) -> Tensor [METHOD, NO_OUT] {
+    fn combinations = "combinations" (input: &Tensor as Ranked<1>, r: i64 as Count = 2, with_replacement: bool = false) -> Tensor [METHOD, NO_OUT] node "StackBackward0" {
         if r == 0 {
             return basis::slice(input, 0, 0, 0, 1);
         }
@@ -529,7 +529,7 @@ ops! { TABLE:
     /// >>> pullback.diagflat(pullback.tensor([1, 2]))
     /// tensor([[1, 0],
     ///         [0, 2]])
-    fn diagflat = "diagflat" (input: &Tensor, offset: i64 = 0) -> Tensor [METHOD, NO_OUT] {
+    fn diagflat = "diagflat" (input: &Tensor, offset: i64 = 0) -> Tensor [METHOD, NO_OUT] node "DiagEmbedBackward0" {
         super::diagonal::diag_embed(&flattened(input)?, offset, 0, 1).map_err(|e| e.of("diag_embed", HERE))
     }
 
@@ -539,7 +539,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.vander(pullback.tensor([2, 3]), N=3)
     /// tensor([[1, 2, 4],
     ///         [1, 3, 9]])
-    fn linalg_vander = "linalg.vander" (x: &Tensor | input; N: Option<i64> = None) -> Tensor [NO_OUT] {
+    fn linalg_vander = "linalg.vander" (x: &Tensor | input; N: Option<i64> = None) -> Tensor [NO_OUT] node "CatBackward0" {
         let n = match (N, x.rank().checked_sub(1)) {
             (Some(n), _) => n,
             (None, Some(last)) => x.shape()[last] as i64,

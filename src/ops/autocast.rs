@@ -6,6 +6,7 @@ use super::entry::{Entry, Flags};
 use super::value::Value;
 use crate::bail;
 use crate::base::{DType, Result};
+use crate::core::node_name::Since;
 use crate::core::{Tensor, level};
 use crate::rules::basis;
 
@@ -89,21 +90,27 @@ impl Drop for Off {
 impl Entry {
     /// Runs it as callers see it: autocast may give its arguments other dtypes.
     #[inline(always)]
-    pub fn call(&self, values: &[Value]) -> Result<Value> {
+    pub fn call(&'static self, values: &[Value]) -> Result<Value> {
         if self.flags.has_policy()
             && let Some(lower) = level::autocast()
         {
             return self.call_cast(values, lower);
         }
-        (self.run)(values)
+        let since = Since::now();
+        let out = (self.run)(values)?;
+        self.name_nodes(since, values, &out);
+        Ok(out)
     }
 
     #[cold]
     #[inline(never)]
-    fn call_cast(&self, values: &[Value], lower: DType) -> Result<Value> {
+    fn call_cast(&'static self, values: &[Value], lower: DType) -> Result<Value> {
         let values = converted(values, wanted(self.flags, lower, values)?)?;
         let _off = Off::new();
-        (self.run)(&values)
+        let since = Since::now();
+        let out = (self.run)(&values)?;
+        self.name_nodes(since, &values, &out);
+        Ok(out)
     }
 }
 

@@ -86,7 +86,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.multi_dot([pullback.ones(2, 3), pullback.ones(3, 2), pullback.ones(2)])
     /// tensor([6., 6.])
-    fn multi_dot = "linalg.multi_dot" (tensors: Vec<&Tensor>) -> Tensor [PRODUCT] {
+    fn multi_dot = "linalg.multi_dot" (tensors: Vec<&Tensor>) -> Tensor [PRODUCT] node "ViewBackward0" {
         let all = matrices(&tensors)?;
         let sizes: Vec<usize> = all.iter().map(|t| t.shape()[0]).chain(all.last().map(|t| t.shape()[1])).collect();
         let whole = chained(&all, &cuts(&sizes), 0, all.len() - 1)?;
@@ -115,7 +115,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.matrix_power(pullback.tensor([[2.0]]), -2)
     /// tensor([[0.2500]])
-    fn matrix_power = "linalg.matrix_power" | "matrix_power" (A: &Tensor as AtLeast<2> | input, n: i64) -> Tensor [METHOD, CUBIC] {
+    fn matrix_power = "linalg.matrix_power" | "matrix_power" (A: &Tensor as AtLeast<2> | input, n: i64) -> Tensor [METHOD, CUBIC] node "MmBackward0" {
         let (rows, cols) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         if rows != cols {
             refuse!(Runtime, "A must be batches of square matrices, but they are {rows} by {cols} matrices (shape {}); give as \
@@ -148,7 +148,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.tensorinv(pullback.tensor([[2.0]]), ind=1)
     /// tensor([[0.5000]])
-    fn tensorinv = "linalg.tensorinv" (A: &Tensor | input, ind: i64 = 2) -> Tensor [CUBIC, IN_SINGLE] {
+    fn tensorinv = "linalg.tensorinv" (A: &Tensor | input, ind: i64 = 2) -> Tensor [CUBIC, IN_SINGLE] node "ViewBackward0" {
         if ind <= 0 {
             refuse!(Runtime, "Expected a strictly positive integer for 'ind', but got {ind}; give how many dimensions stand \
                 for rows");
@@ -169,7 +169,7 @@ ops! { TABLE:
     /// tensor([[1., 1.],
     ///         [1., 1.]])
     fn tensorsolve = "linalg.tensorsolve" (A: &Tensor | input, B: &Tensor as SameDType, dims: Option<&[i64]> as Option<Dimensions> = None)
-        -> Tensor [CUBIC, IN_SINGLE] {
+        -> Tensor [CUBIC, IN_SINGLE] node "ViewBackward0" {
         let moved: Dims = dims.unwrap_or_default();
         let order: Dims = (0..A.rank()).filter(|d| !moved.contains(d)).chain(moved.iter().copied()).collect();
         let a = basis::permute(A, &order)?;

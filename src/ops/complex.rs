@@ -189,7 +189,7 @@ ops! { TABLE:
     }
 
     /// A matrix transposed and conjugated, a view.
-    fn big_h = "Tensor.H" (input: &Tensor) -> Tensor [PROPERTY, VIEW, ADJOINTS] {
+    fn big_h = "Tensor.H" (input: &Tensor) -> Tensor [PROPERTY, VIEW, ADJOINTS] node "TransposeBackward0" {
         match input.rank() {
             0 => basis::conj(input),
             2 => basis::adjoint(input),

@@ -10,7 +10,7 @@ macro_rules! conversions {
         ops! { CONVERSIONS: $(
             $(#[doc = $doc])*
             fn $name = $path (input: &Tensor; memory_format: MemoryFormat = MemoryFormat::None) -> Tensor
-                [METHOD, NOT_FUNCTION, SAME_OBJECT] {
+                [METHOD, NOT_FUNCTION, SAME_OBJECT] node "ToCopyBackward0" {
                 let _ = memory_format;
                 told(input, DType::$dtype)
             }

@@ -136,7 +136,7 @@ ops! { TABLE:
     }
 
     /// As `diagonal`, of the last two dimensions.
-    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor | input; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [VIEW] of DIAGONAL {
+    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor | input; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [VIEW] node "DiagonalBackward0" of DIAGONAL {
         diagonal(A, offset, dim1, dim2)
     }
 
@@ -146,7 +146,7 @@ ops! { TABLE:
     /// >>> pullback.diag(pullback.tensor([1, 2]))
     /// tensor([[1, 0],
     ///         [0, 2]])
-    fn diag = "diag" (input: &Tensor as Ranks<1, 2>, diagonal: i64 = 0) -> Tensor [METHOD] {
+    fn diag = "diag" (input: &Tensor as Ranks<1, 2>, diagonal: i64 = 0) -> Tensor [METHOD] node "DiagonalBackward0_copy" {
         if input.rank() == 1 { embed(input, diagonal, 0, 1) } else { self::diagonal(input, diagonal, 0, 1) }
     }
 

@@ -224,7 +224,7 @@ ops! { TABLE:
     /// >>> pullback.diff(pullback.tensor([1, 4, 2]))
     /// tensor([ 3, -2])
     fn diff = "diff" (input: &Tensor, n: i64 = 1, dim: i64 as Dim = -1, prepend: Option<&Tensor> = None, append: Option<&Tensor> = None)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD] node "SubBackward0" {
         if input.rank() == 0 {
             refuse!(Runtime, "expects input to be at least one-dimensional; add a dimension with unsqueeze(0)");
         }
@@ -255,7 +255,7 @@ ops! { TABLE:
     /// >>> pullback.trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
     /// tensor(4.)
     fn trapezoid = "trapezoid" | "trapz" (y: &Tensor, x: Option<&Tensor> = None; dx: Option<Operand<'_>> = None, dim: i64 as MemberDim = -1)
-        -> Tensor [NO_OUT] {
+        -> Tensor [NO_OUT] node "DivBackward1" {
         let areas = Trapezoids { x, dx, dim }.areas(&single(y)?)?;
         // Places may have more dimensions in front.
         let d = dim + areas.rank() - y.rank();
@@ -268,7 +268,7 @@ ops! { TABLE:
     /// >>> pullback.cumulative_trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
     /// tensor([1.5000, 4.0000])
     fn cumulative_trapezoid = "cumulative_trapezoid" (y: &Tensor, x: Option<&Tensor> = None; dx: Option<Operand<'_>> = None,
-        dim: i64 as MemberDim = -1) -> Tensor [NO_OUT] {
+        dim: i64 as MemberDim = -1) -> Tensor [NO_OUT] node "DivBackward1" {
         let areas = Trapezoids { x, dx, dim }.areas(&single(y)?)?;
         let d = dim + areas.rank() - y.rank();
         halved(&super::sorting::cumsum(&areas, d as i64, None)?, y, x)
@@ -282,7 +282,7 @@ ops! { TABLE:
     /// >>> pullback.gradient(pullback.tensor([1.0, 4.0, 9.0]))
     /// (tensor([3., 4., 5.]),)
     fn gradient = "gradient" (input: &Tensor; spacing: &Value = &Value::None, dim: &Value as SomeDimensions = &Value::None,
-        edge_order: i64 = 1) -> Vec<Tensor> [NO_OUT] {
+        edge_order: i64 = 1) -> Vec<Tensor> [NO_OUT] node "CatBackward0" {
         let spacing = self::spacing(spacing)?;
         if !matches!(edge_order, 1 | 2) {
             refuse!(Runtime, "only supports edge_order=1 and edge_order=2, but got {edge_order}; give one of them");
@@ -318,7 +318,7 @@ ops! { TABLE:
     /// >>> pullback.tensor([[1, 2], [3, 4]]).sum_to_size(1, 2)
     /// tensor([[4, 6]])
     fn sum_to_size = "Tensor.sum_to_size" (input: &Tensor, size: &[i64]) -> Tensor
-        [METHOD, NOT_FUNCTION, VARIADIC, SAME_OBJECT] {
+        [METHOD, NOT_FUNCTION, VARIADIC, SAME_OBJECT] node "SumBackward1" {
         let want = super::shape::sizes(HERE, size)?;
         let lead = input.rank().checked_sub(want.rank());
         let fits = |lead: usize| input.shape()[lead..].iter().zip(want.iter()).all(|(&n, &w)| w == n || w == 1);

@@ -143,7 +143,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cross(pullback.tensor([1.0, 0.0, 0.0]), pullback.tensor([0.0, 1.0, 0.0]))
     /// tensor([0., 0., 1.])
-    fn cross = "cross" (input: &Tensor, other: &Tensor as SameDType, dim: Option<i64> as Option<MemberDim> = None) -> Tensor [METHOD] {
+    fn cross = "cross" (input: &Tensor, other: &Tensor as SameDType, dim: Option<i64> as Option<MemberDim> = None) -> Tensor [METHOD] node "LinalgCrossBackward0" {
         if dim.is_none() {
             crate::warn_once!("cross(): the dimension is not named: the first one of 3 elements is taken, and \
                 linalg.cross() takes the last; give dim")?;

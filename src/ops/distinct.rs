@@ -129,7 +129,7 @@ ops! { TABLE:
     /// >>> pullback.unique(pullback.tensor([3, 1, 3]), return_counts=True)
     /// (tensor([1, 3]), tensor([1, 2]))
     fn unique = "unique" (input: &Tensor as Ordered, sorted: bool = true, return_inverse: bool = false, return_counts: bool = false,
-        dim: Option<i64> as Option<MemberDim> = None) -> Value [METHOD, DYNAMIC, NO_OUT, SORT] of UNIQUE {
+        dim: Option<i64> as Option<MemberDim> = None) -> Value [METHOD, DYNAMIC, NO_OUT, SORT] node "Unique2Backward0" of UNIQUE {
         // Any order will do where none is asked for.
         let _ = sorted;
         distinct(input, &Asked { consecutive: false, inverse: return_inverse, counts: return_counts, dim })

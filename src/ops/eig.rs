@@ -62,7 +62,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eigvals(pullback.tensor([[2.0]]))
     /// tensor([2.+0.j])
-    fn eigvals = "linalg.eigvals" (A: &Tensor as Square | input) -> Tensor [CUBIC, IN_SINGLE] of EIG {
+    fn eigvals = "linalg.eigvals" (A: &Tensor as Square | input) -> Tensor [CUBIC, IN_SINGLE] node "LinalgEigBackward0" of EIG {
         Ok(call_many(Prim::Static(&EIG), &Params::None, &[A])?[0].clone())
     }
 }

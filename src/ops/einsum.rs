@@ -322,7 +322,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.einsum("ij,j->i", pullback.ones(2, 3), pullback.ones(3))
     /// tensor([3., 3.])
-    fn einsum = "einsum" (equation: &str, operands: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT, VIEW, OR_COPY] {
+    fn einsum = "einsum" (equation: &str, operands: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT, VIEW, OR_COPY]
+        node "ViewBackward0" {
         evaluate(equation, &operands)
     }
 
@@ -343,7 +344,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tensordot(pullback.ones(2, 3), pullback.ones(3, 4), dims=1).shape
     /// pullback.Size([2, 4])
-    fn tensordot = "tensordot" (a: &Tensor, b: &Tensor, dims: &Value = &Value::Int(2)) -> Tensor [PRODUCT] {
+    fn tensordot = "tensordot" (a: &Tensor, b: &Tensor, dims: &Value = &Value::Int(2)) -> Tensor [PRODUCT] node "ViewBackward0" {
         let (da, db) = contracted(a, b, dims)?;
         same_dtype(&[a, b])?;
         let mut la: Labels = (0..a.rank() as u32).collect();

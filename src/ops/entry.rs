@@ -3,6 +3,7 @@
 use super::named::NamedType;
 use super::value::{ArgKind, Value};
 use crate::base::Result;
+use crate::core::node_name::Since;
 use crate::core::{Primitive, Tensor};
 
 /// A parameter of an entry.
@@ -189,6 +190,41 @@ pub enum Fast {
     Product(fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<Tensor>),
 }
 
+/// What nodes of an entry's results are called, as [`crate::core::node_name::class_of`] reads it.
+#[derive(Clone, Copy)]
+pub struct NodeNames {
+    pub usual: &'static str,
+    /// Where the parameter at place `by` was given, and not as its default or as a number in place of a tensor.
+    pub other: &'static str,
+    pub by: usize,
+}
+
+impl NodeNames {
+    pub const fn one(name: &'static str) -> NodeNames {
+        NodeNames { usual: name, other: name, by: 0 }
+    }
+    /// Two names, by the parameter of a name.
+    ///
+    /// # Panics
+    /// If there is none: at compile time.
+    pub const fn two(usual: &'static str, params: &[&str], by: &str, other: &'static str) -> NodeNames {
+        let mut i = 0;
+        while !is_same(params[i], by) {
+            i += 1;
+        }
+        NodeNames { usual, other, by: i }
+    }
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
 /// An operator of the table.
 pub struct Entry {
     /// Path below the package: `sin`, `linalg.solve`, `nn.functional.relu`.
@@ -205,8 +241,19 @@ pub struct Entry {
     /// Lines as the compiler gives them. One text has one address that is relocated when the library is loaded.
     pub doc: &'static str,
     pub flags: Flags,
+    pub nodes: NodeNames,
     pub run: fn(&[Value]) -> Result<Value>,
     pub fast: Fast,
+}
+
+fn name_all(since: Since, out: &Value, called: &'static &'static str) {
+    match out {
+        Value::Tensor(t) => since.name(t, called),
+        Value::List(items) | Value::Tuple(items) => items.iter().for_each(|v| name_all(since, v, called)),
+        Value::Named(named) => named.items.iter().for_each(|v| name_all(since, v, called)),
+        Value::Updated(u) => since.name(&u.out, called),
+        _ => {}
+    }
 }
 
 impl Entry {
@@ -224,6 +271,24 @@ impl Entry {
     /// Whether the function takes `out=`: all that give new tensors, unless their flags say otherwise.
     pub const fn takes_out(&self) -> bool {
         self.is_function() && !self.flags.has(Flags::VIEW) && !self.flags.has(Flags::NO_OUT)
+    }
+    fn is_other(&self, args: &[Value]) -> bool {
+        let Some(by) = self.params.get(self.nodes.by) else { return false };
+        match args.get(self.nodes.by) {
+            None | Some(Value::Missing | Value::None) => false,
+            Some(Value::Number(_)) => by.kind != ArgKind::Operand,
+            Some(Value::Str(word)) => by.default.is_none_or(|default| default.trim_matches('"') != word),
+            Some(_) => true,
+        }
+    }
+    /// Gives the new nodes that a result comes from the name of this operator.
+    #[inline(always)]
+    pub fn name_nodes(&'static self, since: Since, args: &[Value], out: &Value) {
+        let named = if self.nodes.by > 0 && self.is_other(args) { &self.nodes.other } else { &self.nodes.usual };
+        match out {
+            Value::Tensor(t) => since.name(t, named),
+            out => name_all(since, out, named),
+        }
     }
     /// Doc comment as text.
     pub fn documentation(&self) -> String {

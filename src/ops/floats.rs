@@ -106,7 +106,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.float_power(pullback.tensor([2]), 0.5)
     /// tensor([1.4142], dtype=pullback.float64)
-    fn float_power = "float_power" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, EXACT_OUT, TRANSCENDENTAL] {
+    fn float_power = "float_power" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, EXACT_OUT, TRANSCENDENTAL] node "PowBackward0" / exponent "PowBackward1" {
         let complex = |o: Operand<'_>| match o {
             Operand::Tensor(t) => t.dtype().is_complex(),
             Operand::Number(n) => matches!(n, Scalar::Complex(_)),

@@ -208,7 +208,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
     /// tensor([[1, 2, 3]])
-    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor as IndexTensor, dim: Option<i64> as Option<Dim> = None) -> Tensor [METHOD, SCATTERED] {
+    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor as IndexTensor, dim: Option<i64> as Option<Dim> = None) -> Tensor [METHOD, SCATTERED] node "GatherBackward0" {
         let Some(d) = dim else {
             let (x, i) = (super::shape::ravel(input)?, super::shape::ravel(indices)?);
             return gather(&x, 0, &i, false);

@@ -133,7 +133,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.split(pullback.arange(5), 2)
     /// (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    fn split = "split" (tensor: &Tensor | input, split_size_or_sections: &Value | split_size | split_sizes, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
+    fn split = "split" (tensor: &Tensor | input, split_size_or_sections: &Value | split_size | split_sizes, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] node "SplitBackward0" {
         let total = tensor.shape()[dim];
         match ints_of("split_size_or_sections", split_size_or_sections)? {
             Some(s) if matches!(split_size_or_sections, Value::Tuple(_) | Value::List(_) | Value::Ints(_)) => {
@@ -161,7 +161,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.chunk(pullback.arange(5), 2)
     /// (tensor([0, 1, 2]), tensor([3, 4]))
-    fn chunk = "chunk" (input: &Tensor, chunks: i64 as Positive, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
+    fn chunk = "chunk" (input: &Tensor, chunks: i64 as Positive, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] node "SplitBackward0" {
         let total = input.shape()[dim];
         if total == 0 {
             super::check_pieces(HERE, chunks)?;

@@ -196,7 +196,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.pinverse(pullback.tensor([[2.0], [0.0]]))
     /// tensor([[0.5000, 0.0000]])
-    fn pinverse = "pinverse" (input: &Tensor as Matrices, rcond: f64 = 1e-15) -> Tensor [METHOD, CUBIC, IN_SINGLE] of PINV {
+    fn pinverse = "pinverse" (input: &Tensor as Matrices, rcond: f64 = 1e-15) -> Tensor [METHOD, CUBIC, IN_SINGLE] node "LinalgPinvBackward0" of PINV {
         pinv(input, Some(rcond.into()), false, None, None)
     }
 
@@ -221,7 +221,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cond(pullback.tensor([[4.0, 0.0], [0.0, 1.0]]))
     /// tensor(4.)
-    fn cond = "linalg.cond" (A: &Tensor as Matrices | input, p: &Value = &Value::None) -> Tensor [CUBIC, IN_SINGLE] {
+    fn cond = "linalg.cond" (A: &Tensor as Matrices | input, p: &Value = &Value::None) -> Tensor [CUBIC, IN_SINGLE] node "SqueezeBackward1" {
         let order = match p {
             Value::None | Value::Missing => Some(2.0),
             Value::Number(s) => Some(super::norms::real_order("p", *s)?),

@@ -58,7 +58,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.clamp_min(pullback.tensor([-1.0, 2.0]), 0)
     /// tensor([0., 2.])
-    fn clamp_min = "clamp_min" (input: &Tensor, min: Operand<'_>) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of super::arith::CLAMP_MIN {
+    fn clamp_min = "clamp_min" (input: &Tensor, min: Operand<'_>) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] node "ClampMinBackward0" / min "ClampMinBackward1" of super::arith::CLAMP_MIN {
         if let Operand::Tensor(t) = min
             && (input.dtype(), t.dtype()) == (DType::Bool, DType::Bool)
         {
@@ -72,7 +72,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.clamp_max(pullback.tensor([-1.0, 2.0]), 0)
     /// tensor([-1.,  0.])
-    fn clamp_max = "clamp_max" (input: &Tensor, max: Operand<'_>) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of super::arith::CLAMP_MAX {
+    fn clamp_max = "clamp_max" (input: &Tensor, max: Operand<'_>) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] node "ClampMaxBackward0" / max "ClampMaxBackward1" of super::arith::CLAMP_MAX {
         if let Operand::Tensor(t) = max
             && (input.dtype(), t.dtype()) == (DType::Bool, DType::Bool)
         {

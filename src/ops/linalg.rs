@@ -137,7 +137,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "linalg.cholesky" (A: &Tensor as Square | input; upper: bool = false) -> Tensor [CUBIC, IN_SINGLE] of super::decompositions::CHOLESKY {
+    fn cholesky = "linalg.cholesky" (A: &Tensor as Square | input; upper: bool = false) -> Tensor [CUBIC, IN_SINGLE] node "LinalgCholeskyExBackward0" of super::decompositions::CHOLESKY {
         let a = if upper { adjoint(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
         if upper { adjoint(&l) } else { Ok(l) }
@@ -148,7 +148,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
-    fn solve = "linalg.solve" (A: &Tensor as Square | input, B: &Tensor; left: bool = true) -> Tensor [CUBIC, IN_SINGLE] of super::decompositions::SOLVE {
+    fn solve = "linalg.solve" (A: &Tensor as Square | input, B: &Tensor; left: bool = true) -> Tensor [CUBIC, IN_SINGLE] node "LinalgSolveExBackward0" of super::decompositions::SOLVE {
         solve_by(A, B, left, &mut solve_matrices)
     }
 
@@ -157,7 +157,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
     /// tensor([[0.5000]])
-    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
+    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC, IN_SINGLE] node "LinalgInvExBackward0" {
         inverse(A).map_err(|e| match e.kind() {
             crate::ErrorKind::LinAlg => crate::Error::linalg(format!("{HERE}(): the input matrix is singular, so it has no inverse")),
             _ => e,
@@ -188,7 +188,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
     fn qr = "linalg.qr" (A: &Tensor as Matrices | input, mode: &str as Chosen<Factors> = "reduced")
-        -> Named as linalg_qr(Q, R) [CUBIC, IN_SINGLE] of super::decompositions::QR {
+        -> Named as linalg_qr(Q, R) [CUBIC, IN_SINGLE] node "LinalgQrBackward0" of super::decompositions::QR {
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let make = |q: Tensor, r: Tensor| Named::new(NAMED, [q, r]);
         if mode == Factors::Complete && m > n {
@@ -221,7 +221,7 @@ ops! { TABLE:
     }
 
     /// The eigenvalues (ascending) of Hermitian matrices.
-    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor | input, UPLO: &str = "L") -> Tensor [CUBIC, IN_SINGLE] {
+    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor | input, UPLO: &str = "L") -> Tensor [CUBIC, IN_SINGLE] node "LinalgEighBackward0" {
         let pair = eigh(A, UPLO)?;
         match pair.items.into_iter().next() {
             Some(super::Value::Tensor(w)) => Ok(w),
@@ -247,7 +247,7 @@ ops! { TABLE:
     }
 
     /// The singular values in descending order.
-    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices | input; driver: Driver = Driver::None) -> Tensor [CUBIC, IN_SINGLE] {
+    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices | input; driver: Driver = Driver::None) -> Tensor [CUBIC, IN_SINGLE] node "LinalgSvdBackward0" {
         let _ = driver;
         Ok(call_many(Prim::Static(&SVD), &Params::None, &[A])?[1].clone())
     }
@@ -266,7 +266,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.logdet(pullback.tensor([[1.0]]))
     /// tensor(0.)
-    fn logdet = "logdet" (input: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::SLOGDET {
+    fn logdet = "logdet" (input: &Tensor as Square) -> Tensor [METHOD, CUBIC] node "WhereBackward0" of super::determinant::SLOGDET {
         super::determinant::logarithm(input)
     }
 

@@ -25,7 +25,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "svd" (input: &Tensor as Matrices, some: bool = true, compute_uv: bool = true) -> Named as svd(U, S, V) [METHOD, CUBIC, IN_SINGLE] {
+    fn svd = "svd" (input: &Tensor as Matrices, some: bool = true, compute_uv: bool = true) -> Named as svd(U, S, V) [METHOD, CUBIC, IN_SINGLE] node "LinalgSvdBackward0" {
         if compute_uv {
             let [u, s, vh] = parts(linalg::svd(input, !some, Driver::None)?)?;
             return Ok(Named::new(NAMED, [u, s, adjoint(&vh)?]));
@@ -44,7 +44,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
-    fn qr = "qr" (input: &Tensor as Matrices, some: bool = true) -> Named as qr(Q, R) [METHOD, CUBIC, IN_SINGLE] {
+    fn qr = "qr" (input: &Tensor as Matrices, some: bool = true) -> Named as qr(Q, R) [METHOD, CUBIC, IN_SINGLE] node "LinalgQrBackward0" {
         crate::warn_once!("qr(): deprecated in favor of linalg.qr, which PyTorch will keep; call that")?;
         let factors: [Tensor; 2] = parts(linalg::qr(input, if some { "reduced" } else { "complete" })?)?;
         Ok(Named::new(NAMED, factors))
@@ -108,7 +108,7 @@ ops! { TABLE:
     /// >>> pullback.lu(pullback.tensor([[2.0]]))[0]
     /// tensor([[2.]])
     fn lu = "lu" (A: &Tensor as Matrices | input, pivot: bool = true, get_infos: bool = false)
-        -> Value as _lu_with_info(LU, pivots, info) [METHOD, CUBIC] {
+        -> Value as _lu_with_info(LU, pivots, info) [METHOD, CUBIC] node "LinalgLuFactorExBackward0" {
         crate::warn_once!("lu(): deprecated in favor of linalg.lu_factor, which PyTorch will keep; call that")?;
         let [packed, pivots, info] = parts(lu_factor_ex(A, pivot, false)?)?;
         Ok(match get_infos {
@@ -123,7 +123,7 @@ ops! { TABLE:
     /// >>> factors = pullback.linalg.lu_factor(pullback.tensor([[2.0]]))
     /// >>> pullback.lu_solve(pullback.tensor([[4.0]]), *factors)
     /// tensor([[2.]])
-    fn lu_solve = "lu_solve" (b: &Tensor as Matrices | input, LU_data: &Tensor as Square, LU_pivots: &Tensor) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
+    fn lu_solve = "lu_solve" (b: &Tensor as Matrices | input, LU_data: &Tensor as Square, LU_pivots: &Tensor) -> Tensor [METHOD, CUBIC, IN_SINGLE] node "LinalgLuSolveBackward0" {
         crate::warn_once!("lu_solve(): deprecated in favor of linalg.lu_solve, which PyTorch will keep; call that")?;
         of_dtype("LU_data", LU_data, b.dtype())?;
         solve_packed(LU_data, LU_pivots, b, true, false)

@@ -251,7 +251,7 @@ ops! { TABLE:
     /// tensor([[4.0000, 4.0000],
     ///         [0.2500, 1.0000]])
     fn lu_factor = "linalg.lu_factor" (A: &Tensor as Matrices | input; pivot: bool = true)
-        -> Named as linalg_lu_factor(LU, pivots) [CUBIC] of LU_FACTOR {
+        -> Named as linalg_lu_factor(LU, pivots) [CUBIC] node "LinalgLuFactorExBackward0" of LU_FACTOR {
         check_pivot(pivot)?;
         let outs = factor(A)?;
         check(&outs[2], Failure::Factor)?;

@@ -11,7 +11,9 @@
 /// ```
 ///
 /// After `;` come keyword-only parameters. The bracket lists [`super::Flags`]; `of PRIMITIVE` may follow it, for an entry
-/// that checks and converts its arguments and runs this primitive; `as Product` names a shortcut (`__fast!`). A parameter may declare what it must be: `dim: i64 as
+/// that checks and converts its arguments and runs this primitive; `as Product` names a shortcut (`__fast!`). `node
+/// "SumBackward0" / dim "SumBackward1"` names the nodes of results, and those of calls that give `dim`, where PyTorch's
+/// do not follow from the path. A parameter may declare what it must be: `dim: i64 as
 /// Dim` is an integer to callers and a checked dimension to the body ([`super::signature`]). Other keywords for it follow:
 /// `A: &Tensor as Square | input`. An entry that gives a named tuple says which: `-> Named as sort(values, indices)`; its
 /// body gets that as `NAMED`.
@@ -23,7 +25,8 @@ macro_rules! ops {
         fn $name:ident = $path:literal $(| $alias:literal)*
             ( $($p:ident : $t:ty $(as $k:ty)? $(| $syn:ident)* $(= $d:expr)?),* $(,)?
               $(; $($kp:ident : $kt:ty $(as $kk:ty)? $(= $kd:expr)?),+ $(,)?)? )
-            -> $ret:ty $(as $class:ident($($field:ident),+))? [ $($flag:ident),* ] $(of $prim:path)? $(as $short:ident)? $body:block
+            -> $ret:ty $(as $class:ident($($field:ident),+))? [ $($flag:ident),* ]
+            $(node $node:literal $(/ $by:ident $other_node:literal)?)? $(of $prim:path)? $(as $short:ident)? $body:block
     )*) => {
         $(
             $(#[doc = $doc])*
@@ -59,6 +62,7 @@ macro_rules! ops {
                 named: $crate::__class!($($class $($field)+)?),
                 doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                nodes: $crate::__nodes!([$($p)* $($($kp)+)?] $path $($node $($by $other_node)?)?),
                 run: |values| {
                     let mut slots = values.iter();
                     $($crate::__arg!(slots, $path, $p, $t $(, $d)?);)*
@@ -187,6 +191,21 @@ macro_rules! __primitive {
     };
     ($prim:path) => {
         Some(&$prim)
+    };
+}
+
+/// The names of nodes: by default the path.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nodes {
+    ([$($p:ident)*] $path:literal) => {
+        $crate::ops::entry::NodeNames::one($path)
+    };
+    ([$($p:ident)*] $path:literal $node:literal) => {
+        $crate::ops::entry::NodeNames::one($node)
+    };
+    ([$($p:ident)*] $path:literal $node:literal $by:ident $other:literal) => {
+        $crate::ops::entry::NodeNames::two($node, &[$(stringify!($p)),*], stringify!($by), $other)
     };
 }
 
@@ -358,6 +377,7 @@ macro_rules! __unary_entries {
                 named: None,
                 doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                nodes: $crate::ops::entry::NodeNames::one($path),
                 run: |values| {
                     let mut slots = values.iter();
                     $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
@@ -421,6 +441,7 @@ macro_rules! binary {
     ($table:ident, $primitives:ident of $first:ty : $(
         $(#[doc = $doc:literal])*
         $name:ident = $path:literal $(| $alias:literal)* kernel $kernel:ident $rule:ident [ $($flag:ident),* ]
+            $(node $node:literal / $by:ident $other_node:literal)?
             da[ $($ra:ident)* ] $da:expr , db[ $($rb:ident)* ] $db:expr ;
     )*) => {
         $(
@@ -434,7 +455,8 @@ macro_rules! binary {
         pub(crate) static $primitives: &[&dyn $crate::core::Primitive] = &[$(&$kernel),*];
         $crate::__binary_entries! { $table, $first: $(
             $(#[doc = $doc])*
-            $name = $path $(| $alias)* runs binary($kernel, $crate::ops::promote::PromotionRule::$rule) [ $($flag),* ];
+            $name = $path $(| $alias)* runs binary($kernel, $crate::ops::promote::PromotionRule::$rule)
+                [ $($flag),* ] $(node $node / $by $other_node)?;
         )* }
     };
 }
@@ -446,7 +468,7 @@ macro_rules! __binary_entries {
     ($table:ident, $first:ty : $(
         $(#[doc = $doc:literal])*
         $name:ident = $path:literal $(| $alias:literal)* runs $run:ident($prim:path $(, $how:expr)?)
-            [ $($flag:ident),* ];
+            [ $($flag:ident),* ] $(node $node:literal / $by:ident $other_node:literal)?;
     )*) => {
         $(
             $(#[doc = $doc])*
@@ -475,6 +497,7 @@ macro_rules! __binary_entries {
                 named: None,
                 doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                nodes: $crate::__nodes!([input other] $path $($node $by $other_node)?),
                 run: |values| {
                     let mut slots = values.iter();
                     $crate::__arg!(slots, $path, input, $first);

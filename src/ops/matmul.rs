@@ -178,7 +178,7 @@ ops! { TABLE:
     /// >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     /// pullback.Size([2])
     fn matmul = "matmul" | "linalg.matmul" (input: &Tensor as AtLeast<1>, other: &Tensor as AtLeast<1>)
-        -> Tensor [METHOD, PRODUCT, LOWERS] of basis::MATMUL as Product {
+        -> Tensor [METHOD, PRODUCT, LOWERS] node "DotBackward0|MvBackward0|MmBackward0|UnsafeViewBackward0" of basis::MATMUL as Product {
         same_dtype(&[input, other])?;
         let a = if input.rank() == 1 { basis::unsqueeze_dims(input, &[0])? } else { input.clone() };
         let b = if other.rank() == 1 { basis::unsqueeze_dims(other, &[1])? } else { other.clone() };
@@ -255,7 +255,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.inner(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([1, 10]))
     /// tensor([21, 43])
-    fn inner = "inner" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] {
+    fn inner = "inner" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] node "ViewBackward0" {
         let (Some(k), Some(k2)) = (input.shape().last(), other.shape().last()) else {
             return super::arith::mul(input.into(), other.into());
         };
@@ -279,7 +279,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.vecdot(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), pullback.tensor([1.0, 10.0]))
     /// tensor([21., 43.])
-    fn vecdot = "linalg.vecdot" (x: &Tensor, y: &Tensor as SameDType; dim: i64 = -1) -> Tensor [PRODUCT, LOWERS] {
+    fn vecdot = "linalg.vecdot" (x: &Tensor, y: &Tensor as SameDType; dim: i64 = -1) -> Tensor [PRODUCT, LOWERS] node "SumBackward1" {
         if !x.dtype().is_differentiable() {
             refuse!(Runtime, "Expected a floating point or complex tensor as input. Got {}; convert it with .float()", x.dtype());
         }
@@ -294,7 +294,7 @@ ops! { TABLE:
     /// >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
     /// tensor([[3, 4],
     ///         [6, 8]])
-    fn outer = "outer" | "ger" (input: &Tensor as Ranked<1>, vec2: &Tensor as Ranked<1>) -> Tensor [METHOD] {
+    fn outer = "outer" | "ger" (input: &Tensor as Ranked<1>, vec2: &Tensor as Ranked<1>) -> Tensor [METHOD] node "MulBackward0" {
         let column = basis::unsqueeze_dims(input, &[1])?;
         super::arith::mul(Operand::Tensor(&column), Operand::Tensor(vec2))
     }
@@ -305,7 +305,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     /// pullback.Size([5, 2])
     fn linear = "nn.functional.linear" (input: &Tensor as AtLeast<1>, weight: &Tensor as Ranks<1, 2>, bias: Option<&Tensor> = None)
-        -> Tensor [PRODUCT, LOWERS] as Affine {
+        -> Tensor [PRODUCT, LOWERS] node "SqueezeBackward4|SqueezeBackward4|MmBackward0|UnsafeViewBackward0" / bias "ViewBackward0|ViewBackward0|AddmmBackward0|ViewBackward0" as Affine {
         same_dtype(&[input, weight])?;
         let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
         if k != k2 {

@@ -201,7 +201,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
     fn linalg_norm = "linalg.norm" (A: &Tensor | input, ord: &Value = &Value::None, dim: &Value as SomeDimensions = &Value::None,
-        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [CUBIC] {
+        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [CUBIC] node "LinalgVectorNormBackward0" {
         let x = cast(A, dtype)?;
         let order = order("ord", ord)?;
         if let Some(d) = &dim
@@ -234,7 +234,7 @@ ops! { TABLE:
 
     /// A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives.
     fn matrix_norm = "linalg.matrix_norm" (A: &Tensor as AtLeast<2> | input, ord: &Value = &Value::None, dim: &[i64] as Dimensions = &[-2, -1],
-        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [CUBIC] {
+        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [CUBIC] node "LinalgVectorNormBackward0" {
         let x = cast(A, dtype)?;
         of_matrix(&x, &order("ord", ord)?, &dim, keepdim)
     }
@@ -245,7 +245,7 @@ ops! { TABLE:
     /// >>> pullback.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
     fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value as Reduced = &Value::None, keepdim: bool = false,
-        dtype: Option<DType> as NormDType = None) -> Tensor [METHOD] {
+        dtype: Option<DType> as NormDType = None) -> Tensor [METHOD] node "LinalgVectorNormBackward0" {
         let x = cast(input, dtype)?;
         match order("p", p)? {
             Order::Default | Order::Name("fro") => euclidean(&x, &dim, keepdim),

@@ -251,7 +251,7 @@ ops! { TABLE:
     /// >>> pullback.median(pullback.tensor([3.0, 1.0, 2.0, 4.0]))
     /// tensor(2.)
     fn median = "median" (input: &Tensor as OrderedNumbers, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false)
-        -> Value as median(values, indices) [METHOD, SORT] of MEDIAN {
+        -> Value as median(values, indices) [METHOD, SORT] node "MedianBackward0" / dim "MedianBackward1" of MEDIAN {
         median_of((&MEDIAN, &MEDIAN_OF_ALL), NAMED, input, dim, keepdim)
     }
 
@@ -261,7 +261,7 @@ ops! { TABLE:
     /// >>> pullback.nanmedian(pullback.tensor([3.0, float("nan"), 1.0]))
     /// tensor(1.)
     fn nanmedian = "nanmedian" (input: &Tensor as OrderedNumbers, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false)
-        -> Value as nanmedian(values, indices) [METHOD, SORT] of NANMEDIAN {
+        -> Value as nanmedian(values, indices) [METHOD, SORT] node "NanmedianBackward0" / dim "NanmedianBackward1" of NANMEDIAN {
         median_of((&NANMEDIAN, &NANMEDIAN_OF_ALL), NAMED, input, dim, keepdim)
     }
 
@@ -284,7 +284,7 @@ ops! { TABLE:
     /// >>> pullback.quantile(pullback.tensor([0.0, 1.0, 2.0]), pullback.tensor([0.25, 0.5]))
     /// tensor([0.5000, 1.0000])
     fn quantile = "quantile" (input: &Tensor, q: Operand<'_>, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false;
-        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT, IN_SINGLE] {
+        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT, IN_SINGLE] node "SqueezeBackward4" {
         quantiles(input, q, &Asked { dim, keepdim, between: interpolation, skip_nan: false })
     }
 
@@ -294,7 +294,7 @@ ops! { TABLE:
     /// >>> pullback.nanquantile(pullback.tensor([0.0, float("nan"), 2.0]), 0.5)
     /// tensor(1.)
     fn nanquantile = "nanquantile" (input: &Tensor, q: Operand<'_>, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false;
-        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT, IN_SINGLE] {
+        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT, IN_SINGLE] node "SqueezeBackward4" {
         quantiles(input, q, &Asked { dim, keepdim, between: interpolation, skip_nan: true })
     }
 
@@ -304,7 +304,7 @@ ops! { TABLE:
     /// >>> pullback.msort(pullback.tensor([[3, 1], [2, 5]]))
     /// tensor([[2, 1],
     ///         [3, 5]])
-    fn msort = "msort" (input: &Tensor as Ordered) -> Tensor [METHOD, SORT, KEEPS_ORDER] {
+    fn msort = "msort" (input: &Tensor as Ordered) -> Tensor [METHOD, SORT, KEEPS_ORDER] node "SortBackward0" {
         in_order(input, 0)
     }
 }

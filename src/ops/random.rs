@@ -312,7 +312,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
     /// tensor([1., 1., 1.])
     fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 as Dropped = 0.5, training: bool = true, inplace: bool as Inplace = false)
-        -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT, SAME_OBJECT] {
+        -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT, SAME_OBJECT] node "MulBackward0" {
         let _ = inplace;
         if !training || p == 0.0 || input.numel() == 0 {
             return Ok(input.clone());

@@ -278,7 +278,7 @@ ops! { TABLE:
     /// >>> pullback.sum(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     /// tensor([4., 6.])
     fn sum = "sum" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
-        -> Tensor [METHOD] of basis::SUM {
+        -> Tensor [METHOD] node "SumBackward0" / dim "SumBackward1" of basis::SUM {
         basis::sum(&accumulated(input, dtype)?, &dim, keepdim)
     }
 
@@ -306,7 +306,7 @@ ops! { TABLE:
     /// tensor(2.)
     fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false;
         dtype: Option<DType> as InexactDType = None)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD] node "MeanBackward0" / dim "MeanBackward1" {
         mean_over(&cast(input, dtype)?, &dim, keepdim)
     }
 
@@ -316,7 +316,7 @@ ops! { TABLE:
     /// >>> pullback.prod(pullback.tensor([2.0, 3.0]))
     /// tensor(6.)
     fn prod = "prod" (input: &Tensor, dim: Option<i64> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
-        -> Tensor [METHOD, IN_SINGLE] of PROD {
+        -> Tensor [METHOD, IN_SINGLE] node "ProdBackward0" / dim "ProdBackward1" of PROD {
         prod_over(&accumulated(input, dtype)?, &dim, keepdim)
     }
 

@@ -131,7 +131,7 @@ ops! { TABLE:
     /// >>> pullback.reshape(pullback.arange(4), (2, 2))
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn reshape = "reshape" (input: &Tensor, shape: &[i64] | size) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] of basis::RESHAPE {
+    fn reshape = "reshape" (input: &Tensor, shape: &[i64] | size) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] node "ViewBackward0" of basis::RESHAPE {
         basis::reshape(input, &resolve_shape(shape, input.numel())?)
     }
 
@@ -141,7 +141,7 @@ ops! { TABLE:
     /// >>> pullback.arange(4).view(2, 2)
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn view = "Tensor.view" (input: &Tensor, shape: &[i64] | size | dtype) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC, OR_ERROR, TAKES_DTYPE] {
+    fn view = "Tensor.view" (input: &Tensor, shape: &[i64] | size | dtype) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC, OR_ERROR, TAKES_DTYPE] node "ViewBackward0" {
         let target = resolve_shape(shape, input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
             return Err(not_viewable(HERE));
@@ -150,7 +150,7 @@ ops! { TABLE:
     }
 
     /// The same elements in the shape of another tensor.
-    fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_ERROR] {
+    fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_ERROR] node "ViewBackward0" {
         let target = resolve_shape(&as_i64(other.shape()), input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
             return Err(not_viewable(HERE));
@@ -159,7 +159,7 @@ ops! { TABLE:
     }
 
     /// The same elements in the shape of another tensor.
-    fn reshape_as = "Tensor.reshape_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_COPY] {
+    fn reshape_as = "Tensor.reshape_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_COPY] node "ViewBackward0" {
         basis::reshape(input, &resolve_shape(&as_i64(other.shape()), input.numel())?)
     }
 
@@ -169,7 +169,7 @@ ops! { TABLE:
     /// >>> pullback.flatten(pullback.ones(2, 3)).shape
     /// pullback.Size([6])
     fn flatten = "flatten" (input: &Tensor, start_dim: i64 as Dim = 0, end_dim: i64 as Dim = -1) -> Tensor
-        [METHOD, VIEW, OR_COPY, SAME_OBJECT] {
+        [METHOD, VIEW, OR_COPY, SAME_OBJECT] node "ViewBackward0" {
         let from = start_dim;
         let to = end_dim;
         if from > to {
@@ -185,7 +185,7 @@ ops! { TABLE:
     }
 
     /// The same elements in one dimension: a view of what is contiguous, and a copy of anything else.
-    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW, OR_COPY, ROW_MAJOR] {
+    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW, OR_COPY, ROW_MAJOR] node "ViewBackward0" {
         basis::reshape(input, &[input.numel()].into())
     }
 
@@ -196,13 +196,13 @@ ops! { TABLE:
     /// tensor([[1, 1, 1],
     ///         [2, 2, 2]])
     fn expand = "Tensor.expand" (input: &Tensor, size: &[i64]; implicit: bool = false)
-        -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] of basis::EXPAND {
+        -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] node "ExpandBackward0" of basis::EXPAND {
         let _ = implicit;
         basis::expand(input, &expansion(input, size)?)
     }
 
     /// Broadcast to the shape of another tensor.
-    fn expand_as = "Tensor.expand_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
+    fn expand_as = "Tensor.expand_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] node "ExpandBackward0" {
         let size: SmallVec<[i64; 6]> = other.shape().iter().map(|&d| d as i64).collect();
         basis::expand(input, &expansion(input, &size)?)
     }
@@ -213,12 +213,12 @@ ops! { TABLE:
     /// >>> pullback.broadcast_to(pullback.tensor([1, 2]), (2, 2))
     /// tensor([[1, 2],
     ///         [1, 2]])
-    fn broadcast_to = "broadcast_to" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
+    fn broadcast_to = "broadcast_to" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] node "ExpandBackward0" {
         basis::expand(input, &expansion(input, size)?)
     }
 
     /// All tensors broadcast to their common shape.
-    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC, VIEW, SAME_OBJECT] {
+    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC, VIEW, SAME_OBJECT] node "ExpandBackward0" {
         broadcast(&tensors)
     }
 
@@ -254,7 +254,7 @@ ops! { TABLE:
     }
 
     /// All dimensions in reverse order.
-    fn big_t = "Tensor.T" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
+    fn big_t = "Tensor.T" (input: &Tensor) -> Tensor [PROPERTY, VIEW] node "PermuteBackward0" {
         if input.rank() != 2 {
             crate::warn_once!("x.T is deprecated for {} dimensions: it reverses all of them; use x.mT for matrices, or \
                 x.permute()", input.rank())?;
@@ -264,12 +264,12 @@ ops! { TABLE:
     }
 
     /// The trailing matrices transposed.
-    fn mt = "Tensor.mT" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW] {
+    fn mt = "Tensor.mT" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW] node "TransposeBackward0" {
         basis::swap_last(input)
     }
 
     /// The trailing matrices transposed and conjugated.
-    fn mh = "Tensor.mH" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW, ADJOINTS] {
+    fn mh = "Tensor.mH" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW, ADJOINTS] node "TransposeBackward0" {
         basis::adjoint(input)
     }
 
@@ -278,7 +278,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
     /// pullback.Size([3, 4, 2])
-    fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64] as Dimensions, destination: &[i64] as Dimensions) -> Tensor [METHOD, VIEW] {
+    fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64] as Dimensions, destination: &[i64] as Dimensions) -> Tensor [METHOD, VIEW] node "PermuteBackward0" {
         if source.len() != destination.len() {
             refuse!(
                 Runtime,
@@ -305,7 +305,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.squeeze(pullback.ones(1, 2, 1)).shape
     /// pullback.Size([2])
-    fn squeeze = "squeeze" (input: &Tensor, dim: Option<&[i64]> as Option<Dimensions> = None) -> Tensor [METHOD, INPLACE, VIEW] {
+    fn squeeze = "squeeze" (input: &Tensor, dim: Option<&[i64]> as Option<Dimensions> = None) -> Tensor [METHOD, INPLACE, VIEW] node "SqueezeBackward0" / dim "SqueezeBackward1" {
         let named: Dims = dim.unwrap_or_else(|| (0..input.rank()).collect());
         let keep = |d: &usize| input.shape()[*d] != 1 || !named.contains(d);
         let shape = (0..input.rank()).filter(keep).map(|d| input.shape()[d]).collect();
@@ -325,7 +325,7 @@ ops! { TABLE:
     }
 
     /// Elements `start .. start + length` of a dimension.
-    fn narrow = "narrow" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD, VIEW] {
+    fn narrow = "narrow" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD, VIEW] node "SliceBackward0" {
         if input.rank() == 0 {
             refuse!(Runtime, "cannot be applied to a 0-dim tensor; give it a dimension with unsqueeze(0)");
         }

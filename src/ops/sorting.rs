@@ -228,7 +228,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
-    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named as sort(values, indices) [METHOD, SORT, KEEPS_ORDER] of SORT {
+    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named as sort(values, indices) [METHOD, SORT, KEEPS_ORDER] node "SortBackward0" of SORT {
         Ok(pair(NAMED, choose(&SORT, input, dim, Along { high: descending, sorted: stable, ..Along::dim(0) })?))
     }
 
@@ -265,7 +265,7 @@ ops! { TABLE:
     /// >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(3.)
     fn max = "max" (input: &Tensor as Ordered, dim: &Value as DimOrOther = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
-        -> Value as max(values, indices) [METHOD] {
+        -> Value as max(values, indices) [METHOD] node "MaxBackward1" / dim "MaxBackward0" {
         let over = |x: &Tensor, d: &[usize], k: bool| amax_over(x, d, k);
         Extreme { class: NAMED, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
     }
@@ -276,7 +276,7 @@ ops! { TABLE:
     /// >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1.)
     fn min = "min" (input: &Tensor as Ordered, dim: &Value as DimOrOther = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
-        -> Value as min(values, indices) [METHOD] {
+        -> Value as min(values, indices) [METHOD] node "MinBackward1" / dim "MinBackward0" {
         let over = |x: &Tensor, d: &[usize], k: bool| super::reduce::amin_over(x, d, k);
         Extreme { class: NAMED, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
     }

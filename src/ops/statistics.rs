@@ -145,7 +145,7 @@ ops! { TABLE:
     /// >>> pullback.nanmean(pullback.tensor([1.0, float("nan"), 3.0]))
     /// tensor(2.)
     fn nanmean = "nanmean" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD] node "DivBackward0" {
         if !input.dtype().is_differentiable() {
             refuse!(Runtime, "expected input to have floating point or complex dtype but got {}; convert it with .float()",
                 input.dtype());
@@ -209,7 +209,7 @@ ops! { TABLE:
     /// tensor([[ 1., -1.],
     ///         [-1.,  1.]])
     fn cov = "cov" (input: &Tensor as AtMost<2>; correction: i64 = 1, fweights: Option<&Tensor> = None, aweights: Option<&Tensor> = None)
-        -> Tensor [METHOD, NO_OUT, PRODUCT] {
+        -> Tensor [METHOD, NO_OUT, PRODUCT] node "SqueezeBackward0" {
         if input.dtype() == DType::Bool {
             refuse!(Runtime, "bool dtype is not supported for input; convert it with .int() or .float()");
         }
@@ -224,7 +224,7 @@ ops! { TABLE:
     /// >>> pullback.corrcoef(pullback.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     /// tensor([[ 1., -1.],
     ///         [-1.,  1.]])
-    fn corrcoef = "corrcoef" (input: &Tensor as AtMost<2>) -> Tensor [METHOD, NO_OUT, PRODUCT] {
+    fn corrcoef = "corrcoef" (input: &Tensor as AtMost<2>) -> Tensor [METHOD, NO_OUT, PRODUCT] node "ClampBackward1" {
         if input.dtype() == DType::Bool {
             refuse!(Runtime, "bool dtype is not supported for input; convert it with .int() or .float()");
         }

@@ -310,7 +310,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.square(pullback.tensor([3.0]))
     /// tensor([9.])
-    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of SQUARE {
+    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] node "PowBackward0" of SQUARE {
         if input.dtype() == DType::Bool { square_same(&cast(input, DType::I64)?) } else { square_same(input) }
     }
 
@@ -319,7 +319,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
     /// tensor([0.5000, 1.5000, 2.2000])
-    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of ROUND {
+    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] node "RoundBackward0" / decimals "RoundBackward1" of ROUND {
         if decimals == 0 {
             return round_unit(input);
         }

@@ -211,7 +211,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.unflatten(pullback.arange(6), 0, (2, 3)).shape
     /// pullback.Size([2, 3])
-    fn unflatten = "unflatten" (input: &Tensor, dim: i64 as Dim, sizes: &[i64]) -> Tensor [METHOD, VIEW, OR_COPY] {
+    fn unflatten = "unflatten" (input: &Tensor, dim: i64 as Dim, sizes: &[i64]) -> Tensor [METHOD, VIEW, OR_COPY] node "ViewBackward0" {
         if sizes.is_empty() {
             refuse!(Runtime, "sizes must be non-empty; give the sizes that dim is cut into");
         }
@@ -236,25 +236,25 @@ ops! { TABLE:
     /// (tensor([0, 1, 2]), tensor([3, 4]))
     fn tensor_split = "tensor_split" (input: &Tensor as AtLeast<1>,
         indices_or_sections: &Value | indices | sections | tensor_indices_or_sections | split_size_or_sections, dim: i64 as Dim = 0)
-        -> Vec<Tensor> [METHOD, VIEW] {
+        -> Vec<Tensor> [METHOD, VIEW] node "SliceBackward0" {
         pieces(input, dim, indices_or_sections)
     }
 
     /// Pieces side by side: along dimension 1, or 0 of vectors.
     fn hsplit = "hsplit" (input: &Tensor as AtLeast<1>,
-        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] {
+        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] node "SliceBackward0" {
         even_pieces(input, usize::from(input.rank() > 1), indices_or_sections)
     }
 
     /// Pieces one below the other: along dimension 0 of tensors with two dimensions or more.
     fn vsplit = "vsplit" (input: &Tensor as AtLeast<2>,
-        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] {
+        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] node "SliceBackward0" {
         even_pieces(input, 0, indices_or_sections)
     }
 
     /// Pieces one behind the other: along dimension 2.
     fn dsplit = "dsplit" (input: &Tensor as AtLeast<3>,
-        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] {
+        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] node "SliceBackward0" {
         even_pieces(input, 2, indices_or_sections)
     }
 

@@ -119,13 +119,13 @@ ops! { TABLE:
     }
 
     /// Each element limited to [0, 6].
-    fn relu6 = "nn.functional.relu6" (input: &Tensor, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
+    fn relu6 = "nn.functional.relu6" (input: &Tensor, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] node "HardtanhBackward0" {
         let _ = inplace;
         limited(input, 0.0, 6.0)
     }
 
     /// `x / (1 + |x|)` of each element.
-    fn softsign = "nn.functional.softsign" (input: &Tensor) -> Tensor [NO_OUT] {
+    fn softsign = "nn.functional.softsign" (input: &Tensor) -> Tensor [NO_OUT] node "DivBackward0" {
         divide_floats(input, &shift(&crate::ops::unary::abs(input)?, 1.0)?)
     }
 

@@ -90,7 +90,7 @@ ops! { TABLE:
     fn scaled_dot_product_attention = "nn.functional.scaled_dot_product_attention" (query: &Tensor as AtLeast<2>,
         key: &Tensor as AtLeast<2>, value: &Tensor as AtLeast<2>, attn_mask: Option<&Tensor> = None,
         dropout_p: f64 as Dropped = 0.0, is_causal: bool = false;
-        scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [PRODUCT, NO_OUT, LOWERS] {
+        scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [PRODUCT, NO_OUT, LOWERS] node "ScaledDotProductFlashAttentionForCpuBackward0" {
         check(query, key, value)?;
         if query.dtype().is_half() {
             // Scores may be too large for half precision.

@@ -238,7 +238,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
     /// tensor([[[2., 2., 2.]]])
     fn conv1d = "nn.functional.conv1d" | "conv1d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] as Spatial<1, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<1, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
+        stride: &[i64] as Spatial<1, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<1, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] node "ConvolutionBackward0" {
         conv(1, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -249,7 +249,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
     /// pullback.Size([1, 1, 3, 3])
     fn conv2d = "nn.functional.conv2d" | "conv2d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] as Spatial<2, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<2, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
+        stride: &[i64] as Spatial<2, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<2, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] node "ConvolutionBackward0" {
         conv(2, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -260,7 +260,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
     /// pullback.Size([1, 2, 2, 2, 2])
     fn conv3d = "nn.functional.conv3d" | "conv3d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] as Spatial<3, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<3, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
+        stride: &[i64] as Spatial<3, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<3, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] node "ConvolutionBackward0" {
         conv(3, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -271,7 +271,7 @@ ops! { TABLE:
     /// tensor([[[1., 1., 1., 1.]]])
     fn conv_transpose1d = "nn.functional.conv_transpose1d" | "conv_transpose1d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] as Spatial<1, 1> = &[1], padding: &[i64] as Spatial<1, 0> = &[0], output_padding: &[i64] as Spatial<1, 0> = &[0],
-        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<1, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<1, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] node "ConvolutionBackward0" {
         conv_transpose(1, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -282,7 +282,7 @@ ops! { TABLE:
     /// pullback.Size([1, 3, 3, 3])
     fn conv_transpose2d = "nn.functional.conv_transpose2d" | "conv_transpose2d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] as Spatial<2, 1> = &[1], padding: &[i64] as Spatial<2, 0> = &[0], output_padding: &[i64] as Spatial<2, 0> = &[0],
-        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] node "ConvolutionBackward0" {
         conv_transpose(2, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -293,7 +293,7 @@ ops! { TABLE:
     /// pullback.Size([1, 1, 3, 3, 3])
     fn conv_transpose3d = "nn.functional.conv_transpose3d" | "conv_transpose3d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] as Spatial<3, 1> = &[1], padding: &[i64] as Spatial<3, 0> = &[0], output_padding: &[i64] as Spatial<3, 0> = &[0],
-        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<3, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<3, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] node "ConvolutionBackward0" {
         conv_transpose(3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 }

@@ -309,7 +309,7 @@ ops! { TABLE:
     /// tensor(0.2877)
     fn ctc_loss = "nn.functional.ctc_loss" (log_probs: &Tensor as Ranks<2, 3>, targets: &Tensor, input_lengths: &Value,
         target_lengths: &Value, blank: i64 = 0, reduction: &str as Chosen<ReductionMode> = "mean",
-        zero_infinity: bool = false) -> Tensor [SCATTERED, NO_OUT, IN_SINGLE] of LOSS {
+        zero_infinity: bool = false) -> Tensor [SCATTERED, NO_OUT, IN_SINGLE] node "MeanBackward0" of LOSS {
         real_values(log_probs)?;
         let single = log_probs.rank() == 2;
         let logp = if single { basis::unsqueeze_dims(log_probs, &[1])? } else { log_probs.clone() };

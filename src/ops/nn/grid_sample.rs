@@ -252,7 +252,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
     /// tensor([[[[2.5000]]]])
     fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str as Chosen<Interpolation> = "bilinear",
-        padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT, IN_SINGLE] of GRID_SAMPLE {
+        padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT, IN_SINGLE] node "GridSampler2DBackward0" of GRID_SAMPLE {
         checked(input, grid, mode)?;
         if align_corners.is_none() {
             crate::core::host::warn("Default grid_sample and affine_grid behavior is align_corners=False: the corners are the \

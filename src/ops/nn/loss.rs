@@ -296,7 +296,7 @@ ops! { TABLE:
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] node "MeanBackward0" {
         let (a, b) = alike("l1_loss", input, target)?;
         weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce)?)
     }
@@ -320,7 +320,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
+        reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] node "NllLossBackward0" {
         let c = classes(input)?;
         let logp = log_softmax(input, c.dim as i64, None)?;
         let reduction = reduction.or_flags(size_average, reduce)?;
@@ -415,7 +415,7 @@ ops! { TABLE:
 
     /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
     fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] node "MeanBackward0" {
         let (x, t) = pair(input, target)?;
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?

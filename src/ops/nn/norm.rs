@@ -144,7 +144,7 @@ ops! { TABLE:
     /// tensor([-1.,  1.])
     fn layer_norm = "nn.functional.layer_norm" | "layer_norm" (input: &Tensor as Floats, normalized_shape: &[i64],
         weight: Option<&Tensor> = None, bias: Option<&Tensor> = None, eps: f64 = 1e-5, cudnn_enable: bool = true)
-        -> Tensor [NO_OUT] {
+        -> Tensor [NO_OUT] node "NativeLayerNormBackward0" {
         let _ = cudnn_enable;
         let dims = trailing(input, normalized_shape)?;
         check_parameter("weight", weight, normalized_shape)?;
@@ -158,7 +158,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
     /// tensor([1., 1.])
     fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor as Inexact, normalized_shape: &[i64],
-        weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [NO_OUT] {
+        weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [NO_OUT] node "MulBackward0" {
         let dims = trailing(input, normalized_shape)?;
         check_parameter("weight", weight, normalized_shape)?;
         let eps = eps.unwrap_or(match input.dtype() {
@@ -172,7 +172,7 @@ ops! { TABLE:
 
     /// Zero mean and unit variance over groups of channels, then `* weight + bias` by channel.
     fn group_norm = "nn.functional.group_norm" (input: &Tensor as Floats, num_groups: i64 as Positive, weight: Option<&Tensor> = None,
-        bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [NO_OUT] {
+        bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [NO_OUT] node "NativeGroupNormBackward0" {
         of_rank("input", input, 2, usize::MAX)?;
         let c = input.shape()[1];
         if !c.is_multiple_of(num_groups) {
@@ -202,7 +202,7 @@ ops! { TABLE:
     ///         [ 1.0000]])
     fn batch_norm = "nn.functional.batch_norm" (input: &Tensor as Floats, running_mean: Option<&Tensor>,
         running_var: Option<&Tensor>, weight: Option<&Tensor> = None, bias: Option<&Tensor> = None,
-        training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES, NO_OUT] {
+        training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES, NO_OUT] node "NativeBatchNormBackward0" {
         // Without it, instances and batches that vary have a norm all the same.
         if eps < 0.0 {
             refuse!(Value, "batch_norm eps must be non-negative, but got eps={eps}; give a small number such as 1e-5");

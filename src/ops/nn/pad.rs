@@ -212,7 +212,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
     fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str as Chosen<PadMode> = "constant", value: Option<Scalar> = None)
-        -> Tensor [NO_OUT] {
+        -> Tensor [NO_OUT] node "ConstantPadNdBackward0" / mode "PadBackward0" {
         let pads = amounts(input, pad)?;
         if mode == PadMode::Constant {
             return constant(input, &pads, float_value(value)?);

@@ -56,7 +56,7 @@ ops! { TABLE:
     /// pullback.Size([1, 8, 4])
     fn unfold = "nn.functional.unfold" (input: &Tensor as Ranks<3, 4>, kernel_size: &[i64] as Spatial<2, 1>,
         dilation: &[i64] as Spatial<2, 1> = &[1], padding: &[i64] as Spatial<2, 0> = &[0],
-        stride: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [NO_OUT] of UNFOLD {
+        stride: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [NO_OUT] node "Im2ColBackward0" of UNFOLD {
         let rank = input.rank();
         let p = windows(&input.shape()[rank - 2..], [kernel_size, dilation, padding, stride])?;
         let (taps, count) = (p.taps(), p.out_pixels());

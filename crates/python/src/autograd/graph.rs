@@ -12,6 +12,7 @@ use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::{autograd, function, tensor};
 use pullback::core::node::{Link, Meta, locked};
+use pullback::core::tensor::Payload;
 use pullback::core::{Node, Tensor};
 use pullback::rules::basis;
 use pullback::transforms::backward;
@@ -31,6 +32,8 @@ pub struct Hosted {
     /// The node's object, while it lives.
     object: Mutex<Option<Py<PyWeakrefReference>>>,
     metadata: OnceLock<Py<PyDict>>,
+    /// The name of its class, where a Python function made it in steps.
+    name: OnceLock<String>,
 }
 
 thread_local! {
@@ -70,6 +73,24 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     Ok(made)
 }
 
+/// The name of a node's class.
+pub fn class_name(node: &Node) -> String {
+    let host = node.extra_if_any().and_then(|extra| extra.host.get());
+    let kept: Option<&Hosted> = host.and_then(|h| h.downcast_ref());
+    kept.and_then(|kept| kept.name.get()).cloned().unwrap_or_else(|| node.class())
+}
+
+/// Calls the node of a tensor so, if it has one.
+#[pyfunction]
+fn _name_node(tensor: &Bound<'_, PyAny>, name: &str) {
+    if let Some(t) = marshal::tensor(tensor)
+        && let Some(Payload::Taped { node, .. }) = t.payload()
+        && let Some(kept) = hosted(node)
+    {
+        kept.name.get_or_init(|| name.into());
+    }
+}
+
 /// The class of nodes of this name.
 #[pyfunction]
 fn _node_class<'py>(py: Python<'py>, name: &str) -> Out<'py> {
@@ -85,7 +106,7 @@ pub fn object<'py>(py: Python<'py>, node: &Arc<Node>) -> Out<'py> {
             return Ok(object);
         }
     }
-    let class = class(py, &node.class())?;
+    let class = class(py, &class_name(node))?;
     MADE.set(Some(node.clone()));
     let object = class.call0()?;
     if let Some(kept) = kept {
@@ -109,7 +130,7 @@ impl PyNode {
     }
     /// The operator's name, such as `MulBackward0`.
     fn name(&self) -> String {
-        self.0.class()
+        class_name(&self.0)
     }
     /// The nodes of the inputs, each with the number of the output that was used; (None, 0) for inputs without gradient.
     #[getter]
@@ -194,7 +215,7 @@ impl PyNode {
         if object::is_null(&self.0) { Ok(()) } else { node_reach(self, visit) }
     }
     fn __repr__(slf: &Bound<'_, Self>) -> String {
-        format!("<{} object at {:p}>", slf.get().0.class(), slf.as_ptr())
+        format!("<{} object at {:p}>", class_name(&slf.get().0), slf.as_ptr())
     }
     fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, op: CompareOp) -> Out<'py> {
         let py = slf.py();
@@ -278,6 +299,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     saving::register(m)?;
     let graph = crate::types::submodule(m, "autograd.graph")?;
     graph.add_function(wrap_pyfunction!(_node_class, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_name_node, &graph)?)?;
     Ok(graph.add_class::<PyNode>()?)
 }
 

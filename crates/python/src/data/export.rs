@@ -14,6 +14,7 @@ use crate::types::options::Order;
 use crate::types::raised;
 use crate::types::{device, dtype, size};
 use pullback::base::{DType, Error, Result, Scalar, Shape};
+use pullback::core::node_name::Since;
 use pullback::core::tensor::Payload;
 use pullback::core::{Tensor, method_scope};
 use pullback::dense::Array;
@@ -303,12 +304,13 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
         let new = basis::cast(&value, target.dtype.unwrap_or(value.dtype()))?;
         return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
     }
+    let since = Since::now();
     let out = match target.dtype {
         Some(d) if d != value.dtype() => gil::released(py, Cost::Cheap, &[&value], || basis::cast(&value, d))?,
         _ if target.copy => gil::released(py, Cost::Cheap, &[&value], || basis::copy_in_order(&value))?,
         _ => return Ok(slf.clone().into_any()),
     };
-    Ok(tensor::wrap(py, out)?.into_any())
+    Ok(tensor::wrap(py, since.named(out, &"ToCopyBackward0"))?.into_any())
 }
 
 /// A flag argument.

@@ -1,5 +1,6 @@
 //! Tensors as text.
 
+use crate::autograd::graph;
 use crate::data::marshal;
 use crate::door::descriptors::{Out, Slf};
 use crate::process::object;
@@ -36,7 +37,7 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
             let mut suffixes = extra.to_vec();
             suffixes.push(match node.is_leaf() {
                 true => "requires_grad=True".into(),
-                false => format!("grad_fn=<{}>", node.class()),
+                false => format!("grad_fn=<{}>", graph::class_name(node)),
             });
             describe(value, prefix, &suffixes)
         }

@@ -34,6 +34,8 @@ pub struct Bindable {
     pub memory_format: Option<usize>,
     /// Where the parameter is that asks for the result to be written into the first argument.
     pub inplace: Option<usize>,
+    /// Whether its nodes are called otherwise than their primitive.
+    pub is_renamed: bool,
 }
 
 impl Bindable {
@@ -45,6 +47,7 @@ impl Bindable {
             limit: if entry.flags.has(Flags::ROW_MAJOR) { 0 } else { entry.flags.cost().limit() },
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
+            is_renamed: entry.nodes.other != entry.name,
             inplace: entry.params.iter().position(|p| p.declared == Some(Inplace::NAME)),
             memory_format: entry.params.iter().position(|p| p.kind == ArgKind::Setting(Setting::MemoryFormat)),
         }

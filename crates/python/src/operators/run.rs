@@ -9,6 +9,7 @@ use crate::tensor;
 use crate::types::errors::PyResult;
 use crate::types::options::{self, Order};
 use pullback::base::{Layout, Result};
+use pullback::core::node_name::Since;
 use pullback::core::{Tensor, level};
 use pullback::ops::entry::Fast;
 use pullback::ops::value::Updated;
@@ -194,14 +195,20 @@ fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
         Fast::Binary(f) => {
             let x = cell(0)?.value();
             let y = cell(1)?.value();
-            (slots[2].is_null() && !b.cost.is_long_of(&x, &y)).then(|| f(&x, &y))
+            let since = Since::now();
+            let named = |out| if b.is_renamed { since.named(out, &b.entry.nodes.other) } else { out };
+            (slots[2].is_null() && !b.cost.is_long_of(&x, &y)).then(|| f(&x, &y).map(named))
         }
         Fast::Product(f) if level::autocast().is_none() => {
             let (x, y) = (cell(0)?.value(), cell(1)?.value());
             // SAFETY: None is immortal.
             let summand = !slots[2].is_null() && slots[2] != unsafe { ffi::Py_None() };
             let z = if summand { Some(cell(2)?.value()) } else { None };
-            let settled = |out| if slot::is_row_major(&out) { Ok(out) } else { slot::settled(out, false) };
+            let (since, nodes) = (Since::now(), &b.entry.nodes);
+            let settled = |out| {
+                let out = since.named(out, if summand { &nodes.other } else { &nodes.usual });
+                if slot::is_row_major(&out) { Ok(out) } else { slot::settled(out, false) }
+            };
             (!b.cost.is_long_of(&x, &y)).then(|| f(&x, &y, z.as_ref()).and_then(settled))
         }
         Fast::Product(_) => None,

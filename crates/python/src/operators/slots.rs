@@ -17,9 +17,10 @@ use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::{Error, Scalar};
+use pullback::core::node_name::Since;
 use pullback::core::{LevelId, Tensor, level};
 use pullback::ops::value::Operand;
-use pullback::ops::{Cost, arith, autocast, compare, matmul, unary};
+use pullback::ops::{self, Cost, Entry, arith, autocast, compare, matmul, unary};
 use pullback::skin::write;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
@@ -28,6 +29,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyTuple, PyType};
 use std::ffi::c_int;
+use std::sync::OnceLock;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Slf<'a, 'py> = &'a Bound<'py, PyTensor>;
@@ -110,10 +112,26 @@ fn binary<'py>(
     {
         return out;
     }
+    let since = Since::now();
     match apply(slf, other, cost, f)? {
-        Some(out) => Ok(tensor::wrap(py, out)?.into_any()),
+        Some(out) => {
+            match names[0] {
+                "matmul" => since.name(&out, product_node()),
+                "__rsub__" => since.name(&out, &"RsubBackward1"),
+                "__pow__" if tensor::cell(other).is_none() => since.name(&out, &"PowBackward0"),
+                "__pow__" | "__rpow__" => since.name(&out, &"PowBackward1"),
+                _ => {}
+            }
+            Ok(tensor::wrap(py, out)?.into_any())
+        }
         None => Ok(py.NotImplemented().into_bound(py)),
     }
+}
+
+/// What nodes of `a @ b` are called: as those of `matmul(a, b)`.
+fn product_node() -> &'static &'static str {
+    static ENTRY: OnceLock<Option<&'static Entry>> = OnceLock::new();
+    ENTRY.get_or_init(|| ops::find("matmul")).map_or(&"matmul", |entry| &entry.nodes.usual)
 }
 
 /// `slf op= other`: the object stays, its cell gets a new value. What somebody else answers takes the object's place.

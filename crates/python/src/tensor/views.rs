@@ -7,6 +7,7 @@ use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Layout, Result};
 use pullback::core::level::GradMode;
+use pullback::core::node_name::Since;
 use pullback::core::{LevelId, Tensor, level};
 use pullback::dense::Array;
 use pullback::dense::region::Region;
@@ -20,8 +21,23 @@ use std::sync::Arc;
 
 /// The view that a basic index names.
 pub fn index<'py>(slf: &Bound<'py, PyTensor>, items: Vec<IndexItem>) -> PyResult<Bound<'py, PyAny>> {
+    let since = Since::now();
     let out = indexing::get(&slf.get().value(), &items)?;
+    since.name(&out, node_of(&items));
     Ok(made(slf, &base(slf), Lens::index(items), out)?.into_any())
+}
+
+/// What the node of a basic index is called: after its last step.
+fn node_of(items: &[IndexItem]) -> &'static &'static str {
+    let last = items
+        .iter()
+        .rfind(|item| !matches!(item, IndexItem::Ellipsis | IndexItem::Slice { start: None, stop: None, step: None }));
+    match last {
+        Some(IndexItem::Int(_)) => &"SelectBackward0",
+        Some(IndexItem::NewAxis) => &"UnsqueezeBackward0",
+        Some(_) => &"SliceBackward0",
+        None => &"AliasBackward0",
+    }
 }
 
 /// The cell that views of `slf` are made of, which it stands for from now on.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import Tensor, _rrelu_slopes, bfloat16, clone, empty_like, finfo, float16, float32, where
 from ..._casting import lowers
 from .. import functional as F
+from ._nodes import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ def wide(input: Tensor) -> Tensor:
     return input.to(float32) if input.dtype is bfloat16 or input.dtype is float16 else input
 
 
-def _inplace(input: Tensor, out: Tensor, inplace: bool = False) -> Tensor:
+def _inplace(input: Tensor, out: Tensor, inplace: bool, node: str) -> Tensor:
     """What was computed of `wide(input)`, in the dtype of the argument, and in its place if wanted."""
     if out.dtype is not input.dtype and wide(input) is not input:
         out = out.to(input.dtype)
-    return input.copy_(out) if inplace else out
+    return named(input.copy_(out) if inplace else out, node)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -37,13 +38,15 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     x = wide(input)
     low = x.clamp(max=0.0) / alpha
     # The slope of `elu` is exact far below 0; above, where a negative `alpha` leads, it has none.
-    return _inplace(input, where(x > 0, x, alpha * (F.elu(low) if alpha > 0 else low.expm1())), inplace)
+    return _inplace(
+        input, where(x > 0, x, alpha * (F.elu(low) if alpha > 0 else low.expm1())), inplace, "CeluBackward0"
+    )
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalizing networks."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return _inplace(input, scale * F.elu(wide(input), alpha), inplace)
+    return _inplace(input, scale * F.elu(wide(input), alpha), inplace, "EluBackward0")
 
 
 @lowers
@@ -72,7 +75,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     elif input.dim() == 0:
         weight = weight.reshape(())
     x = wide(input)
-    return _inplace(input, where(x > 0, x, wide(weight) * x))
+    return _inplace(input, where(x > 0, x, wide(weight) * x), False, "PreluKernelBackward0")
 
 
 def rrelu(
@@ -88,7 +91,7 @@ def rrelu(
     else:
         x = wide(input)
         out = where(x >= 0, x, (lower + upper) / 2 * x)
-    return _inplace(input, out.contiguous(), inplace)
+    return _inplace(input, out.contiguous(), inplace, "RreluWithNoiseBackward0")
 
 
 def _into(target: Tensor | None, result: Tensor) -> Tensor:
@@ -98,7 +101,7 @@ def _into(target: Tensor | None, result: Tensor) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x where its magnitude is above `lambd`, 0 elsewhere; NaN stays."""
-    return _into(out, where((input >= -lambd) & (input <= lambd), 0.0, input))
+    return _into(out, named(where((input >= -lambd) & (input <= lambd), 0.0, input), "HardshrinkBackward0"))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
@@ -118,25 +121,26 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     if x is not input:
         # The derivative asks on which side of the bound x is as numbers of 16 bits say.
         x = where(input.abs() <= lambd, x.detach(), x)
-    return _into(out, _inplace(input, where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0))))
+    moved = where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0))
+    return _into(out, _inplace(input, moved, False, "SoftshrinkBackward0"))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     x = wide(input)
-    return _inplace(input, x - x.tanh())
+    return _inplace(input, x - x.tanh(), False, "SubBackward0")
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(x + 3) / 6."""
-    return _inplace(input, F.relu6(wide(input) + 3.0) / 6.0, inplace)
+    return _inplace(input, F.relu6(wide(input) + 3.0) / 6.0, inplace, "HardsigmoidBackward0")
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * relu6(x + 3) / 6."""
     x = wide(input)
     middle = where(x < 3, x * ((x + 3.0) / 6.0), x)
-    return _inplace(input, where(x <= -3, x * 0.0, middle), inplace)
+    return _inplace(input, where(x <= -3, x * 0.0, middle), inplace, "HardswishBackward0")
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -144,7 +148,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     if not inplace:
         if not input.is_floating_point():
             value = int(value)
-        return where(_is_at_most(input, threshold), value, input)
+        return named(where(_is_at_most(input, threshold), value, input), "ThresholdBackward0")
     one = input
     for d, (size, stride) in enumerate(zip(input.shape, input.stride(), strict=True)):
         # Elements that lie at one place become the same.

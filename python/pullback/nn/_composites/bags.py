@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import Tensor, arange, int64, no_grad, where, zeros
 from ..._warnings import warn
 from .. import functional as F
+from ._nodes import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def embedding_bag(
     if padding_idx is not None:
         kept = kept & (input != padding_idx % weight.size(0))
     bag = where(kept, bag, count)  # one more bag, which is cut off, for what does not count
-    return _reduced(rows, bag, count, mode)
+    return named(_reduced(rows, bag, count, mode), "EmbeddingBagBackward0")
 
 
 def _check_offsets(offsets: Tensor, count: int) -> None:

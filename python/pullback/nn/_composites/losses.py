@@ -8,6 +8,7 @@ from ... import Tensor, arange, bfloat16, float16, int64, result_type, where
 from ..._casting import in_single
 from ..._warnings import warn
 from .. import functional as F
+from ._nodes import named
 from .activations import wide
 
 TYPE_CHECKING = False
@@ -78,7 +79,8 @@ def smooth_l1_loss(
     dtype = result_type(input, target)
     d = (wide(input.to(dtype)) - wide(target.to(dtype))).abs()
     loss = d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
-    return reduced(loss.to(dtype) if dtype is bfloat16 or dtype is float16 else loss, reduction)
+    loss = loss.to(dtype) if dtype is bfloat16 or dtype is float16 else loss
+    return named(reduced(loss, reduction), "SmoothL1LossBackward0")
 
 
 @in_single
@@ -91,7 +93,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-y x)) for targets of 1 and -1."""
     loss = (input * -target.to(input.dtype)).exp().log1p()
-    return reduced(loss, reduction_of(size_average, reduce, reduction))
+    return named(reduced(loss, reduction_of(size_average, reduce, reduction)), "SoftMarginLossBackward0")
 
 
 @in_single
@@ -309,7 +311,7 @@ def multi_margin_loss(
     if weight is not None:
         loss = loss * weight[y].unsqueeze(1)
     loss = where(arange(rows.size(1)) == y.unsqueeze(1), 0.0, loss).sum(1) / rows.size(1)
-    return _of_rows(loss.squeeze(0) if target.dim() == 0 else loss, reduction)
+    return named(_of_rows(loss.squeeze(0) if target.dim() == 0 else loss, reduction), "MultiMarginLossBackward0")
 
 
 @in_single
@@ -332,7 +334,7 @@ def multilabel_margin_loss(
     outside = ~hits.any(1)
     gap = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0.0)
     loss = where(listed.unsqueeze(2) & outside.unsqueeze(1), gap, 0.0).sum((1, 2)) / rows.size(1)
-    return _of_rows(loss.squeeze(0) if input.dim() <= 1 else loss, reduction)
+    return named(_of_rows(loss.squeeze(0) if input.dim() <= 1 else loss, reduction), "MultilabelMarginLossBackward0")
 
 
 @in_single

@@ -8,6 +8,7 @@ from ... import Tensor, broadcast_tensors, div, einsum, get_default_dtype, linal
 from ..._casting import lowers
 from .. import functional as F
 from ._formats import arranged
+from ._nodes import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return _own(arranged(moved.reshape(*lead, channels // (r * r), height * r, width * r), input))
+    out = _own(arranged(moved.reshape(*lead, channels // (r * r), height * r, width * r), input))
+    return named(out, "PixelShuffleBackward0")
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -75,7 +77,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return _own(arranged(moved.reshape(*lead, channels * r * r, height // r, width // r), input))
+    out = _own(arranged(moved.reshape(*lead, channels * r * r, height // r, width // r), input))
+    return named(out, "PixelUnshuffleBackward0")
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -96,7 +99,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     moved = input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2)
     # Where nothing moves, the result has memory of its own all the same.
     dealt = moved.reshape(input.shape) if 1 < groups < channels else input.clone()
-    return arranged(dealt, input)
+    return named(arranged(dealt, input), "ChannelShuffleBackward0")
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
