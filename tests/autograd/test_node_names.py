@@ -1,4 +1,4 @@
-"""Nodes of the tape are called as PyTorch calls those of the operator that the program called, whatever it is made of."""
+"""Nodes of the tape are called as PyTorch calls those of the operator that the program called."""
 
 from __future__ import annotations
 
