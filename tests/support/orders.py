@@ -225,6 +225,7 @@ def exact(torch: Any) -> dict[str, Program]:
         "stack": lambda x: torch.stack([x, x]),
         "stack along 1": lambda x: torch.stack([x, x, x], 1),
         "stack along the last": lambda x: torch.stack([x, x], -1),
+        "put": lambda x: x.put(torch.tensor([0]), torch.ones(1)),
         "sum": lambda x: x.sum(0, keepdim=True),
         "sum of the last": lambda x: x.sum(-1, keepdim=True),
         "median": lambda x: x.median(0, keepdim=True).values,
