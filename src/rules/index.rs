@@ -443,7 +443,7 @@ pub static CHECK_INDEX: super::Opaque = super::Opaque {
         }
         if values.iter().all(|&i| i >= 0) {
             // Results lie in memory as their indices do.
-            return Ok(smallvec![own.clone().into()]);
+            return Ok(smallvec![if own.is_contiguous() { a } else { own.clone() }.into()]);
         }
         let wrapped = Array::build::<i64>(a.shape().clone(), |out| {
             for (o, &i) in out.iter_mut().zip(values) {

@@ -196,6 +196,11 @@ impl Array {
         if dim > self.rank() {
             bail!(Internal, "unsqueeze(): dimension {dim} of shape {}", self.shape);
         }
+        if self.is_plain() {
+            let mut shape = self.shape.clone();
+            shape.insert(dim, 1);
+            return Ok(Array { dtype: self.dtype, shape, data: self.data.clone() });
+        }
         // SAFETY: the same elements.
         unsafe { self.view_unchecked(self.layout().unsqueeze(dim)) }
     }
