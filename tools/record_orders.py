@@ -17,7 +17,7 @@ def main() -> None:
     sys.path.insert(0, str(ROOT / "tests"))
     import torch
 
-    from support.orders import orders
+    from support.orders import orders, strides
 
     warnings.simplefilter("ignore")
     found = orders(torch)
@@ -26,6 +26,7 @@ def main() -> None:
     lines = [
         f'"orders": {json.dumps(kinds, separators=(",", ":"))}',
         '"programs": ' + json.dumps({k: kinds.index(tuple(v)) for k, v in found.items()}, separators=(",", ":")),
+        '"strides": ' + json.dumps(strides(torch), separators=(",", ":")),
     ]
     (ROOT / "tests/reference/orders.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -785,7 +785,7 @@ class Tensor:
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
         """`beta * input + alpha * outer(vec1, vec2)`."""
     def adjoint(self) -> Tensor:
-        """The trailing matrices transposed and conjugated, a view."""
+        """The trailing matrices transposed and conjugated, a view; a 0-d tensor is conjugated, with a warning."""
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
@@ -1467,10 +1467,10 @@ class Tensor:
         """The solution of `A X = b` from what `lu_factor` gives for A."""
     @builtins.property
     def mH(self) -> Tensor:
-        """The trailing matrices transposed and conjugated."""
+        """The trailing matrices transposed and conjugated; a 0-d tensor is conjugated, with a warning."""
     @builtins.property
     def mT(self) -> Tensor:
-        """The trailing matrices transposed."""
+        """The trailing matrices transposed; a 0-d tensor stays as it is, with a warning."""
     def map_(self, tensor: Any, callable: Any) -> Any:
         """Each element replaced by what a function of Python gives for it and that of another tensor.
 
@@ -3339,7 +3339,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def adjoint(input: Tensor) -> Tensor:
-    """The trailing matrices transposed and conjugated, a view.
+    """The trailing matrices transposed and conjugated, a view; a 0-d tensor is conjugated, with a warning.
 
     >>> import pullback
     >>> pullback.adjoint(pullback.tensor([[1j, 2.0]]))

@@ -16,17 +16,37 @@ def reduced(tensor: Tensor, protocol: Any, otherwise: Any) -> Any:
     if tensor.is_meta:
         args = (kind, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
         return without_elements, args, attributes(tensor)
-    if type(protocol) is not int or protocol < 5:
-        made = otherwise(tensor, protocol)
-        return made if kind is Tensor or type(made) is not tuple or len(made) < 3 else (*made[:2], attributes(tensor))
+    apart = type(protocol) is int and protocol >= 5
+    if not apart and (tensor.is_contiguous() or not _core.autograd._is_plain(tensor)):
+        return by_rows(tensor, protocol, otherwise)
     if not _core.autograd._is_plain(tensor):
         # A value of a transform raises here: a pickle would lose what follows it.
         tensor.reshape(-1)[:0].__reduce_ex__(2)
-    values = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    values = tensor.detach().resolve_conj().resolve_neg()
+    order = () if values.is_contiguous() else dense_order(values)
+    if not apart and not order:
+        return by_rows(tensor, protocol, otherwise)
+    values = (values.permute(order) if order else values).contiguous().reshape(-1)
     memory: Any = values.view(_core.uint8) if values.numel() else b""
     name = str(tensor.dtype).rpartition(".")[2]
-    described = (kind, pickle.PickleBuffer(memory), name, tuple(tensor.shape), tensor.requires_grad)
-    return rebuilt, described, attributes(tensor)
+    held = pickle.PickleBuffer(memory) if apart else bytearray(memory.numpy() if values.numel() else b"")
+    described = (kind, held, name, tuple(tensor.shape), tensor.requires_grad)
+    return rebuilt, (*described, order) if order else described, attributes(tensor)
+
+
+def by_rows(tensor: Tensor, protocol: Any, otherwise: Any) -> Any:
+    """As the core reduces a tensor, with all attributes of subclasses."""
+    made = otherwise(tensor, protocol)
+    if type(tensor) is Tensor or type(made) is not tuple or len(made) < 3:
+        return made
+    return (*made[:2], attributes(tensor))
+
+
+def dense_order(tensor: Tensor) -> tuple[int, ...]:
+    """The dimensions from the slowest to the fastest, if the elements lie side by side in some order."""
+    strides = tensor.stride()
+    order = sorted(range(tensor.dim()), key=lambda d: (-strides[d], tensor.shape[d] == 1))
+    return tuple(order) if tensor.permute(order).is_contiguous() else ()
 
 
 def attributes(tensor: Tensor) -> Any:
@@ -47,8 +67,10 @@ def without_elements(kind: Any, dtype: Any, size: Any, stride: Any, requires_gra
     return out.requires_grad_() if requires_grad else out
 
 
-def rebuilt(kind: Any, memory: Any, name: str, shape: tuple[int, ...], requires_grad: bool) -> Any:
-    """The tensor over a buffer. Raises ValueError if the name, the shape and the buffer do not fit together."""
+def rebuilt(
+    kind: Any, memory: Any, name: str, shape: tuple[int, ...], requires_grad: bool, order: tuple[int, ...] = ()
+) -> Any:
+    """The tensor over a buffer, its dimensions in `order` there. Raises ValueError if these do not fit together."""
     dtype = getattr(_core, name, None)
     if type(dtype) is not _core.dtype or not isinstance(kind, type) or not issubclass(kind, Tensor):
         raise ValueError(f"unpickling: {name!r:.100} is no dtype of a tensor")
@@ -59,7 +81,12 @@ def rebuilt(kind: Any, memory: Any, name: str, shape: tuple[int, ...], requires_
     if view.nbytes != count * dtype.itemsize:
         raise ValueError(f"unpickling: {view.nbytes} bytes are no tensor of shape {list(shape)} and {dtype}")
     flat = _core.frombuffer(view, dtype=dtype) if count else _core.functions["empty"](0, dtype=dtype)
+    if order and sorted(order) != list(range(len(shape))):
+        raise ValueError(f"unpickling: {order!r:.100} is no order of the dimensions of shape {list(shape)}")
     out = flat.reshape(shape)
+    if order:
+        back = [order.index(d) for d in range(len(order))]
+        out = flat.reshape([shape[d] for d in order]).permute(back).detach()
     if kind is not Tensor:
         out = Tensor._make_subclass(kind, out)
     return out.requires_grad_() if requires_grad else out

@@ -3,7 +3,7 @@
 use crate::base::{DType, Layout, Result};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::copy;
-use crate::ops::signature::{AtLeast, ComplexNumbers, FullFloats, SameDType};
+use crate::ops::signature::{ComplexNumbers, FullFloats, SameDType};
 use crate::rules::linear::{Batching, Linear};
 use crate::rules::{basis, shapes};
 
@@ -178,14 +178,14 @@ ops! { TABLE:
         basis::conj(input)
     }
 
-    /// The trailing matrices transposed and conjugated, a view.
+    /// The trailing matrices transposed and conjugated, a view; a 0-d tensor is conjugated, with a warning.
     ///
     /// >>> import pullback
     /// >>> pullback.adjoint(pullback.tensor([[1j, 2.0]]))
     /// tensor([[0.-1.j],
     ///         [2.-0.j]])
-    fn adjoint = "adjoint" (input: &Tensor as AtLeast<2>) -> Tensor [METHOD, VIEW, ADJOINTS] {
-        basis::adjoint(input)
+    fn adjoint = "adjoint" (input: &Tensor) -> Tensor [METHOD, VIEW, ADJOINTS] {
+        super::shape::adjoint_of("adjoint()", input)
     }
 
     /// A matrix transposed and conjugated, a view.

@@ -244,7 +244,7 @@ ops! { TABLE:
     /// tensor([[7, 2],
     ///         [3, 8]])
     fn put = "put" (input: &Tensor, index: &Tensor as IndexTensor, source: &Tensor as SameDType, accumulate: bool = false)
-        -> Tensor [METHOD, INPLACE, NO_OUT, SCATTERED, OVERWRITES] {
+        -> Tensor [METHOD, INPLACE, NO_OUT, SCATTERED, OVERWRITES, KEEPS_ORDER] {
         if source.numel() != index.numel() {
             refuse!(Index, "Expected source and index to have the same number of elements, but got source.numel() = {}, \
                 index.numel() = {}; give an index for each element", source.numel(), index.numel());

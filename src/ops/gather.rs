@@ -312,7 +312,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
     /// tensor([[0, 1],
     ///         [1, 0]])
-    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor as IndexTensor | input, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT] {
+    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor as IndexTensor | input, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT, ROW_MAJOR] {
         let classes = if num_classes >= 0 { num_classes as usize } else { inferred_classes(tensor)? };
         if num_classes == 0 && tensor.numel() > 0 {
             refuse!(Runtime, "num_classes must be positive, got 0; give the largest class + 1, or -1");

@@ -6,15 +6,15 @@
 
 use super::value::IndexItem;
 use crate::bail;
-use crate::base::{DType, Error, Result, Shape, size};
+use crate::base::{DType, Error, Layout, Result, Shape, Strides, size};
 use crate::core::meta::depends_on_data;
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::dense::index as kernels;
+use crate::dense::{Array, index as kernels, order};
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{Bounds, add_members, check_index, set_members, set_slice, take_members};
 use crate::rules::{Opaque, OpaqueBatch};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// One view step.
 #[derive(Debug, Clone)]
@@ -180,11 +180,7 @@ fn forward(x: &Tensor, step: &Step) -> Result<Tensor> {
     match *step {
         Step::Slice { dim, start, len, step } => basis::slice(x, dim, start, len, step),
         Step::Drop(d) => basis::reshape(x, &x.shape().without(d)),
-        Step::Insert(d) => {
-            let mut shape = x.shape().clone();
-            shape.insert(d, 1);
-            basis::reshape(x, &shape)
-        }
+        Step::Insert(d) => basis::unsqueeze(x, d),
     }
 }
 
@@ -206,6 +202,30 @@ impl Placement {
         let before = |d: usize| others.iter().filter(|&&o| o < d).count();
         let place = if before(first) == before(last) { before(first) } else { 0 };
         Some(Placement { dims, others, place })
+    }
+
+    /// The order in memory of what is taken, by PyTorch's rule: that of an elementwise operator's result, whose operands are
+    /// the tensor, which stands still along the dimensions of the lists, and the lists. `None` if it is row-major.
+    fn order_of_result(&self, x: &Tensor, p: &Plan) -> Result<Option<Dims>> {
+        let lists: SmallVec<[&Tensor; 4]> = p.advanced.iter().flatten().collect();
+        let common = common(&lists)?;
+        let (front, back) = self.others.split_at(self.place);
+        let size = |d: &usize| x.shape()[*d];
+        let shape: Shape = front.iter().map(size).chain(common.iter().copied()).chain(back.iter().map(size)).collect();
+        let steps = x.lies().0;
+        let still = common.iter().map(|_| 0);
+        let mut operands: Vec<Strides> =
+            vec![front.iter().map(|&d| steps[d]).chain(still).chain(back.iter().map(|&d| steps[d])).collect()];
+        // A list has a dimension for each of the result, of size 1 where it stands still.
+        let lists_at = self.place..self.place + common.rank();
+        let spread: Shape = (0..shape.rank()).map(|d| if lists_at.contains(&d) { shape[d] } else { 1 }).collect();
+        for t in lists {
+            let own = Layout { shape: t.shape().clone(), strides: t.lies().0, offset: 0 }.expand(&common);
+            let steps = own.reshape(&spread).map_or_else(|| spread.contiguous_strides(), |l| l.strides);
+            let step = |(d, s): (usize, isize)| if spread[d] == 1 && shape[d] != 1 { 0 } else { s };
+            operands.push(steps.into_iter().enumerate().map(step).collect());
+        }
+        Ok(order::of_strides(&shape, &operands).map(|order| order.into_iter().collect()))
     }
 
     /// The indexed dimensions beside each other, if they are not already.
@@ -280,6 +300,11 @@ fn take_few(x: &Tensor, p: &Plan) -> Result<Option<Tensor>> {
     take_members(&basis::reshape(x, &[x.numel()].into())?, 0, &at).map(Some)
 }
 
+/// The same values in memory in an order.
+fn laid_out(x: &Tensor, order: &[usize]) -> Result<Tensor> {
+    basis::permute(&basis::copy(&basis::permute(x, order)?)?, &order::inverse(order))
+}
+
 impl Advanced {
     /// The tensor with its indexed dimensions as one, and its shape before that.
     fn table(&self, x: &Tensor) -> Result<(Tensor, Shape)> {
@@ -295,6 +320,27 @@ impl Advanced {
     }
     fn take(&self, x: &Tensor) -> Result<Tensor> {
         take_members(&self.table(x)?.0, self.place, &self.rows)
+    }
+    /// As [`Advanced::take`], with the dimensions of the result in memory in an order.
+    fn take_in_order(&self, x: &Tensor, order: &[usize]) -> Result<Tensor> {
+        let lists = self.place..self.place + self.rows.rank();
+        let first = order.iter().position(|d| lists.contains(d)).unwrap_or(0);
+        if !order[first..].iter().take(lists.len()).copied().eq(lists.clone()) {
+            return laid_out(&self.take(x)?, order);
+        }
+        // The indexed dimensions stand where those of the lists will.
+        let own = self.order.clone().unwrap_or_else(|| (0..x.rank()).collect());
+        let others = |d: &&usize| !lists.contains(d);
+        let source = |&d: &usize| own[if d < self.place { d } else { d - lists.len() + self.indexed }];
+        let (front, back) = (&order[..first], &order[first..]);
+        let turned: Dims = front
+            .iter()
+            .map(source)
+            .chain(own[self.place..self.place + self.indexed].iter().copied())
+            .chain(back.iter().filter(others).map(source))
+            .collect();
+        let turned = Advanced { order: Some(turned), place: first, indexed: self.indexed, rows: self.rows.clone() };
+        basis::permute(&turned.take(x)?, &order::inverse(order))
     }
     fn put(&self, x: &Tensor, value: &Tensor, accumulate: bool) -> Result<Tensor> {
         let (table, shape) = self.table(x)?;
@@ -344,12 +390,22 @@ pub fn get(x: &Tensor, items: &[IndexItem]) -> Result<Tensor> {
     if p.advanced.iter().all(Option::is_none) {
         return Ok(view);
     }
+    let plain = |t: &Tensor| t.innermost().is_none_or(Array::is_plain);
+    let order = if plain(&view) && p.advanced.iter().flatten().all(plain) {
+        None
+    } else {
+        Placement::new(&p, view.rank()).map_or(Ok(None), |placement| placement.order_of_result(&view, &p))?
+    };
     if let Some(out) = take_few(&view, &p)? {
-        return Ok(out);
+        return match order {
+            Some(order) => laid_out(&out, &order),
+            None => Ok(out),
+        };
     }
-    match advanced(&view, &p)? {
-        None => Ok(view),
-        Some(a) => a.take(&view),
+    match (advanced(&view, &p)?, order) {
+        (None, _) => Ok(view),
+        (Some(a), None) => a.take(&view),
+        (Some(a), Some(order)) => a.take_in_order(&view, &order),
     }
 }
 

@@ -50,10 +50,16 @@ pub(super) fn concatenate(tensors: &[&Tensor], d: usize) -> Result<Tensor> {
         basis::cast(p, dtype)
     };
     let cast: Vec<Tensor> = parts.iter().enumerate().map(cast).collect::<Result<_>>()?;
-    if let [only] = &cast[..] {
-        return super::nn::formats::by_format(only);
+    let cast: Vec<&Tensor> = cast.iter().collect();
+    // Tensors that are skipped have no channels, and so the result lies in row-major order.
+    let joined = |parts: &[&Tensor]| {
+        if parts.len() == tensors.len() { basis::cat(parts, d) } else { basis::cat_rows(parts, d) }
+    };
+    match cast[..] {
+        [only] if tensors.len() == 1 && basis::suggests_channels_last(only) => Ok(only.clone()),
+        [only] => super::nn::formats::by_rows(only),
+        _ => joined(&cast),
     }
-    basis::cat(&cast.iter().collect::<Vec<_>>(), d)
 }
 
 /// Slices of the given sizes, one after another.
@@ -120,9 +126,15 @@ ops! { TABLE:
                     first.shape(), t.shape());
             }
         }
+        if dim < first.rank() && tensors.iter().all(|t| basis::suggests_channels_last(t)) {
+            // A dimension of the result, split in two.
+            let mut shape = first.shape().clone();
+            shape.insert(dim, tensors.len());
+            return basis::reshape(&concatenate(&tensors, dim)?, &shape);
+        }
         let row = |(i, t): (usize, &&Tensor)| {
             host::turn(i)?;
-            basis::unsqueeze_dims(t, &[dim])
+            basis::unsqueeze(t, dim)
         };
         let rows: Vec<Tensor> = tensors.iter().enumerate().map(row).collect::<Result<_>>()?;
         concatenate(&rows.iter().collect::<Vec<_>>(), dim)

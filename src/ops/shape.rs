@@ -4,7 +4,7 @@ use crate::base::shape::broadcast_all;
 use crate::base::{Error, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::ops::signature::{AllDimensions, AtLeast, AtMost, Dim, Dimensions, HERE, NewDim};
+use crate::ops::signature::{AllDimensions, AtMost, Dim, Dimensions, HERE, NewDim, of_rank};
 use crate::rules::basis;
 use crate::rules::{Opaque, OpaqueBatch, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -113,6 +113,15 @@ pub fn not_viewable(op: &str) -> Error {
         "{op}(): view size is not compatible with input tensor's size and stride (at least one dimension spans across \
          two contiguous subspaces). Use .reshape(...) instead."
     ))
+}
+
+/// The adjoint of trailing matrices, or of a number.
+pub(super) fn adjoint_of(op: &str, x: &Tensor) -> Result<Tensor> {
+    if x.rank() == 0 {
+        crate::warn_once!("{op} is deprecated for 0-d tensors; use x.conj()")?;
+        return basis::conj(x);
+    }
+    basis::adjoint(of_rank("input", x, 2, usize::MAX)?)
 }
 
 ops! { TABLE:
@@ -263,14 +272,18 @@ ops! { TABLE:
         basis::permute(input, &order)
     }
 
-    /// The trailing matrices transposed.
-    fn mt = "Tensor.mT" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW] node "TransposeBackward0" {
-        basis::swap_last(input)
+    /// The trailing matrices transposed; a 0-d tensor stays as it is, with a warning.
+    fn mt = "Tensor.mT" (input: &Tensor) -> Tensor [PROPERTY, VIEW] node "TransposeBackward0" {
+        if input.rank() == 0 {
+            crate::warn_once!("x.mT is deprecated for 0-d tensors, which stay as they are; leave it out")?;
+            return Ok(input.clone());
+        }
+        basis::swap_last(of_rank("input", input, 2, usize::MAX)?)
     }
 
-    /// The trailing matrices transposed and conjugated.
-    fn mh = "Tensor.mH" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW, ADJOINTS] node "TransposeBackward0" {
-        basis::adjoint(input)
+    /// The trailing matrices transposed and conjugated; a 0-d tensor is conjugated, with a warning.
+    fn mh = "Tensor.mH" (input: &Tensor) -> Tensor [PROPERTY, VIEW, ADJOINTS] node "TransposeBackward0" {
+        adjoint_of("x.mH", input)
     }
 
     /// Dimensions `source` moved to the places `destination`, the others keeping their order.
@@ -318,10 +331,7 @@ ops! { TABLE:
     /// >>> pullback.unsqueeze(pullback.ones(2), 1).shape
     /// pullback.Size([2, 1])
     fn unsqueeze = "unsqueeze" (input: &Tensor, dim: i64 as NewDim) -> Tensor [METHOD, INPLACE, VIEW] {
-        let d = dim;
-        let mut shape = input.shape().clone();
-        shape.insert(d, 1);
-        basis::reshape(input, &shape)
+        basis::unsqueeze(input, dim)
     }
 
     /// Elements `start .. start + length` of a dimension.

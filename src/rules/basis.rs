@@ -4,7 +4,7 @@ use super::linear::{Batching, Linear};
 use super::pointwise::{Partial, PartialRule, Pointwise};
 use super::{Bilinear, Joint, View, batching, constant, shapes};
 use crate::bail;
-use crate::base::{DType, Result, Scalar, Shape};
+use crate::base::{DType, Layout, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
@@ -155,6 +155,17 @@ pub static RESHAPE: View = View {
         batching: Batching::With(|p, v| reshape(v, &p.shape().prepend(v.shape()[0]))),
     },
     symbolic: |p, s| s.reshape(p.shape()),
+};
+/// A new dimension of size 1, whose stride is that of all that follows, which the shape alone does not say.
+static UNSQUEEZE: View = View {
+    linear: Linear {
+        name: "unsqueeze",
+        infer: |p, a| shapes::reshaped(a, |x| Ok(with_one(x, p.dim()))),
+        eval: |p, a| a.unsqueeze(p.dim()),
+        transpose: |_, g, shape, _| reshape(g, shape),
+        batching: Batching::Shift,
+    },
+    symbolic: |p, s| s.reshape(&with_one(s.shape(), p.dim())),
 };
 pub static PERMUTE: View = View {
     linear: Linear {
@@ -397,6 +408,15 @@ pub fn reshape(a: &Tensor, shape: &Shape) -> Result<Tensor> {
     }
     call(Prim::Static(&RESHAPE), &Params::Shape(shape.clone()), &[a])
 }
+fn with_one(shape: &Shape, dim: usize) -> Shape {
+    let mut shape = shape.clone();
+    shape.insert(dim, 1);
+    shape
+}
+/// A dimension of size 1 put at the position `dim` of the result.
+pub fn unsqueeze(a: &Tensor, dim: usize) -> Result<Tensor> {
+    call(Prim::Static(&UNSQUEEZE), &Params::Dim(dim), &[a])
+}
 /// Dimension i of the result is dimension `order[i]`.
 pub fn permute(a: &Tensor, order: &[usize]) -> Result<Tensor> {
     if order.iter().enumerate().all(|(i, &d)| i == d) {
@@ -442,8 +462,26 @@ pub fn select(a: &Tensor, dim: usize, index: usize) -> Result<Tensor> {
 pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&MATMUL), &Params::None, &[a, b])
 }
-/// Tensors of equal dtype and rank joined along `dim`; the other dimensions agree.
+/// Whether the strides of a value say that its channels lie behind the other dimensions.
+pub fn suggests_channels_last(x: &Tensor) -> bool {
+    (4..=5).contains(&x.rank())
+        && x.innermost().is_some_and(|a| !a.is_plain())
+        && Layout { shape: x.shape().clone(), strides: x.lies().0, offset: 0 }.suggests_channels_last()
+}
+/// Tensors of equal dtype and rank joined along `dim`; the other dimensions agree. Where the channels of all lie behind the
+/// other dimensions, those of the result do.
 pub fn cat(parts: &[&Tensor], dim: usize) -> Result<Tensor> {
+    let Some(first) = parts.first().filter(|_| parts.iter().all(|p| suggests_channels_last(p))) else {
+        return cat_rows(parts, dim);
+    };
+    let last = first.rank() - 1;
+    let behind: SmallVec<[Tensor; 2]> = parts.iter().map(|t| move_dim(t, 1, last)).collect::<Result<_>>()?;
+    let behind: SmallVec<[&Tensor; 2]> = behind.iter().collect();
+    let along = if dim == 1 { last } else { dim - usize::from(dim > 1) };
+    move_dim(&cat_rows(&behind, along)?, last, 1)
+}
+/// As [`cat`], in row-major order.
+pub fn cat_rows(parts: &[&Tensor], dim: usize) -> Result<Tensor> {
     let ints = std::iter::once(dim as i64).chain(parts.iter().map(|p| p.shape()[dim] as i64)).collect();
     call(Prim::Static(&CAT), &Params::Ints(ints), parts)
 }
@@ -524,6 +562,7 @@ pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[
     &COPY,
     &EXPAND,
     &RESHAPE,
+    &UNSQUEEZE,
     &PERMUTE,
     &SUM,
     &SLICE,

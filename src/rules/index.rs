@@ -339,12 +339,12 @@ impl Primitive for Choosing {
     }
 
     fn eval(&self, p: &Params, args: &[&Tensor]) -> Result<Tensor> {
-        Ok((self.eval)(p, args[0].array()?)?.0.into())
+        Ok((self.eval)(p, args[0].array()?)?.0.plain().into())
     }
 
     fn eval_many(&self, p: &Params, args: &[&Tensor]) -> Result<Outputs> {
         let (values, indices) = (self.eval)(p, args[0].array()?)?;
-        Ok(smallvec![values.into(), indices.into()])
+        Ok(smallvec![values.plain().into(), indices.plain().into()])
     }
 
     fn infer(&self, p: &Params, args: &[Meta]) -> Result<Inferred> {
@@ -433,7 +433,8 @@ pub static CHECK_INDEX: super::Opaque = super::Opaque {
     infer: shapes::same,
     eval: |p, args| {
         let b = *p.get::<Bounds>();
-        let a = args[0].array()?.contiguous()?;
+        let own = args[0].array()?;
+        let a = own.contiguous()?;
         let n = b.size as i64;
         let values: &[i64] = a.as_slice().unwrap_or(&[]);
         let low = if b.wrap { -n } else { 0 };
@@ -441,14 +442,15 @@ pub static CHECK_INDEX: super::Opaque = super::Opaque {
             return Err(size::out_of_bounds(*bad, b.dim, b.size, b.wrap));
         }
         if values.iter().all(|&i| i >= 0) {
-            return Ok(smallvec![a.clone().into()]);
+            // Results lie in memory as their indices do.
+            return Ok(smallvec![if own.is_contiguous() { a } else { own.clone() }.into()]);
         }
         let wrapped = Array::build::<i64>(a.shape().clone(), |out| {
             for (o, &i) in out.iter_mut().zip(values) {
                 *o = if i < 0 { i + n } else { i };
             }
         })?;
-        Ok(smallvec![wrapped.into()])
+        Ok(smallvec![wrapped.laid_as(&own.layout())?.into()])
     },
     batching: super::OpaqueBatch::With(|me, p, args, _| {
         let Some(v) = batching::front(&args[0])? else { bail!(Internal, "index(): nothing is batched") };

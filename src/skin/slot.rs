@@ -242,7 +242,7 @@ pub fn make_exportable(value: &mut Tensor) -> Result<()> {
 /// Whether [`settled`] leaves a value as it is, whatever is asked for.
 #[inline]
 pub fn is_row_major(value: &Tensor) -> bool {
-    innermost(value).is_some_and(Array::is_contiguous)
+    innermost(value).is_some_and(Array::is_plain)
 }
 
 /// What an operator computed, as a tensor of its own holds it: without gaps, members that share memory or dimensions that
@@ -252,6 +252,21 @@ pub fn settled(value: Tensor, row_major: bool) -> Result<Tensor> {
         Some(array) if !array.is_contiguous() && (row_major || !array.layout().is_dense()) => {
             let own = if row_major { copy::gather(array) } else { copy::gather_in_place(array) };
             Ok(with_array(&value, &own?))
+        }
+        Some(array) if row_major && !array.is_plain() => {
+            let own = array.plain();
+            Ok(with_array(&value, &own))
+        }
+        _ => Ok(value),
+    }
+}
+
+/// The same with dimensions that run backwards in memory the other way, which no tensor of PyTorch does.
+pub fn forward(value: Tensor) -> Result<Tensor> {
+    match innermost(&value) {
+        Some(array) if array.strides().iter().any(|s| *s < 0) => {
+            let own = copy::gather_in_place(array)?;
+            Ok(with_array(&value, &own))
         }
         _ => Ok(value),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,53 @@ def test_writes_where_no_element_is_shown_twice(view: Strided, seed: int) -> Non
     slope[places.reshape(-1)] = v.numpy().reshape(-1)
     s.close(grad(lambda x: f(x).sum())(x), slope, "gradient", 1e-12, 1e-12)
     s.close(jvp(f, (x,), (pb.ones_like(x),))[1], slope, "tangent", 1e-12, 1e-12)
+
+
+AT = pb.tensor([1, 0, 1])
+MATRIX = pb.tensor([[0, 1, 0], [1, 1, 0]])
+MADE: dict[str, Callable[[Any], Any]] = {
+    "x[at]": lambda y: y[AT],
+    "x[:, at]": lambda y: y[:, AT],
+    "x[at, ..., at]": lambda y: y[AT, ..., AT],
+    "x[..., at]": lambda y: y[..., AT],
+    "x[matrix.t()]": lambda y: y[MATRIX.t()],
+    "x[:, matrix.t()]": lambda y: y[:, MATRIX.t()],
+    "x[at, :, 1:]": lambda y: y[AT, :, 1:],
+    "cat": lambda y: pb.cat([y, y], 1),
+    "cat of the last": lambda y: pb.cat([y, y * 2], -1),
+    "stack": lambda y: pb.stack([y, y], 1),
+    "stack of the last": lambda y: pb.stack([y, y], -1),
+    "roll": lambda y: y.roll(1, 1),
+    "unsqueeze": lambda y: y.unsqueeze(1) * 2,
+    "select": lambda y: y[1] + y[0],
+    "clone": lambda y: y.clone(),
+    "sum": lambda y: y * y.sum(1, keepdim=True),
+}
+
+
+@given(st.permutations(range(4)), st.booleans(), st.sampled_from(sorted(MADE)), s.seeds)
+@example([0, 2, 3, 1], False, "x[at]", 0)
+@example([0, 2, 3, 1], False, "cat", 0)
+@example([0, 2, 3, 1], False, "stack", 0)
+@example([3, 2, 1, 0], True, "x[matrix.t()]", 0)
+def test_results_lie_alike_under_all_transforms(order: list[int], gaps: bool, name: str, seed: int) -> None:
+    """What takes and joins members lies as its argument does, and places in its memory are the same ones everywhere."""
+    sizes = (2, 3, 4, 5)
+    back = [order.index(d) for d in range(4)]
+    x, v = (pb.tensor(s.numbers(seed + i, tuple(sizes[d] for d in order))) for i in range(2))
+    seen: list[tuple[int, ...]] = []
+
+    def f(x: Any) -> Any:
+        y = (x * 1.0).permute(back)
+        made = MADE[name](y[..., ::2] if gaps else y)
+        seen.append(made.stride())
+        twice = made.sin()
+        seen.append(twice.stride())
+        return twice.as_strided((twice.numel(),), (1,), 0).cumsum(0).cos().sum()
+
+    plain = f(x)
+    _, along = jvp(f, (x,), (v,))
+    s.close((grad(f)(x) * v).sum(), along, "grad", 1e-9, 1e-9)
+    s.close((f(x + 1e-6 * v) - f(x - 1e-6 * v)) / 2e-6, along, "differences", 1e-4, 1e-4)
+    s.close(vmap(f)(pb.stack([x, x])), pb.stack([plain] * 2), "vmap", 1e-12, 1e-12)
+    assert all(strides == seen[i % 2] for i, strides in enumerate(seen)), seen

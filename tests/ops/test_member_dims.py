@@ -38,7 +38,7 @@ def test_members_along_a_dimension(dim: int, name: str) -> None:
     want = x.numpy()[(FULL,) * dim + (i.numpy(),)]
     for how, v in bound(x, i).items():
         out = v[at]
-        assert out.shape == want.shape and (out.is_contiguous() or i.dim() == 0), how
+        assert out.shape == want.shape and (out.is_contiguous() or i.dim() == 0 or how == "turned"), how
         same(out, pb.tensor(want))
         if i.dim() == 1:
             chosen = pb.index_select(v, dim, i)

@@ -10,11 +10,12 @@ import pytest
 
 import pullback as pb
 from pullback.func import grad, vmap
-from support.orders import operands, order, programs
+from support.orders import SINGLES, arranged, exact, operands, order, programs
 
 RECORDED = json.loads((Path(__file__).parents[1] / "reference/orders.json").read_text())
 PROGRAMS = programs(pb)
 OPERANDS = list(operands(pb))
+EXACT = exact(pb)
 
 
 def test_all_programs_are_recorded() -> None:
@@ -31,6 +32,51 @@ def test_results_lie_as_in_pytorch(name: str) -> None:
         if got != want:
             wrong.append(f"{where}: {got}, in PyTorch {want}")
     assert not wrong
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_results_have_the_strides_of_pytorch(name: str) -> None:
+    """Those of dimensions of size 1 too, which say whether channels lie behind."""
+    wrong = []
+    for at, want in zip(SINGLES, RECORDED["strides"][name], strict=True):
+        got = ",".join(map(str, EXACT[name](arranged(pb, *at)).stride()))
+        if got != want:
+            wrong.append(f"{at}: {got}, in PyTorch {want}")
+    assert not wrong
+
+
+def test_all_strides_are_recorded() -> None:
+    assert set(EXACT) == set(RECORDED["strides"])
+
+
+@pytest.mark.parametrize("n", [2, 40])
+def test_addresses_stay_where_all_elements_are_written(n: int) -> None:
+    x = pb.zeros(n, n)
+    place = x.data_ptr()
+    x[:].fill_(2.0)
+    x.view(-1).add_(1)
+    x.t().mul_(2)
+    x[...] = pb.ones(n, n)
+    x.view(n * n, 1)[:] = 5
+    view = x[:]
+    view.exp_()
+    view.copy_(pb.ones(n, n))
+    assert x.data_ptr() == place == view.data_ptr() and x.sum() == n * n
+
+
+def test_gradients_do_not_run_backwards_in_memory() -> None:
+    x = pb.rand(40, 50, requires_grad=True)
+    (slope,) = pb.autograd.grad(x.cumsum(0).square().sum(), x)
+    assert slope.stride() == (50, 1) and slope.storage_offset() == 0
+    assert slope.view(-1).shape == (2000,)
+
+
+def test_numbers_have_no_matrices_to_transpose() -> None:
+    x = pb.tensor(1.0 + 2.0j)
+    with pytest.warns(UserWarning, match="0-d"):
+        assert x.mT == x and x.mH == x.conj() == x.adjoint()
+    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+        _ = pb.ones(3).mT
 
 
 @pytest.mark.parametrize("n", [2, 40])

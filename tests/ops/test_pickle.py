@@ -1,4 +1,4 @@
-"""Functions of the table and named results can be pickled."""
+"""Functions of the table and named results can be pickled, and tensors keep the order of their elements."""
 
 from __future__ import annotations
 
@@ -46,3 +46,13 @@ def test_all_named_results_are_known_before_their_first_use() -> None:
     assert "('values', 'indices')" in done.stdout and "('Q', 'R')" in done.stdout
     with pytest.raises(AttributeError, match=r"return_types.*no_such"):
         pb.return_types.no_such  # noqa: B018
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_pickles_keep_the_order(protocol: int) -> None:
+    for x in (pb.rand(3, 4).t(), pb.rand(2, 3, 4, 5).to(memory_format=pb.channels_last), pb.rand(2, 3)):
+        again = pickle.loads(pickle.dumps(x, protocol))
+        assert pb.equal(again, x) and again.stride() == x.stride()
+        again[0] = 0
+    with pytest.raises(ValueError, match="no order of the dimensions"):
+        pb._pickling.rebuilt(pb.Tensor, bytes(24), "float32", (2, 3), False, (0, 0))

@@ -21,6 +21,20 @@ ARRANGED = [
     ((2, 2, 2, 2, 2), (4, 2, 0, 1, 3)),
 ]
 
+# As above, with dimensions of size 1, whose strides lead nowhere and are seen all the same.
+SINGLES = [
+    ((1, 4), (1, 0)),
+    ((4, 1), (1, 0)),
+    ((2, 1, 4), (0, 2, 1)),
+    ((1, 3, 4), (1, 2, 0)),
+    ((2, 3, 4), (0, 2, 1)),
+    ((2, 1, 4, 5), (0, 2, 3, 1)),
+    ((4, 3, 1, 1), (0, 2, 3, 1)),
+    ((1, 3, 4, 5), (0, 2, 3, 1)),
+    ((2, 3, 4, 5), (0, 2, 3, 1)),
+    ((2, 3, 1, 4, 5), (0, 2, 3, 4, 1)),
+]
+
 UNARY = (
     "abs acos angle ceil clone cos digamma empty_like erf exp expm1 frac isfinite isnan log1p logical_not nan_to_num "
     "neg ones_like rand_like reciprocal relu rsqrt sigmoid sign sin sqrt square tanh trunc zeros_like"
@@ -155,6 +169,75 @@ def rearranging(torch: Any) -> dict[str, Program]:
         "tensor of a tensor": lambda x: x.new_tensor(x),
         "asarray": lambda x: torch.asarray(x, copy=True),
     }
+
+
+def exact(torch: Any) -> dict[str, Program]:
+    """Programs whose results have PyTorch's strides along dimensions of size 1 too."""
+    at = torch.tensor([0, 0])
+    matrix = torch.zeros(3, 2, dtype=torch.int64)
+    return {
+        "x": lambda x: x,
+        "x.exp()": lambda x: x.exp(),
+        "x + x": lambda x: x + x,
+        "x + 2": lambda x: x + 2,
+        "x * x[:1]": lambda x: x * x[:1],
+        "x + vector": lambda x: x + torch.ones(x.shape[-1]),
+        "where": lambda x: torch.where(x > 1, x, 0.0),
+        "clone": lambda x: x.clone(),
+        "clone by rows": lambda x: x.clone(memory_format=torch.contiguous_format),
+        "double": lambda x: x.double(),
+        "empty_like": torch.empty_like,
+        "zeros_like": torch.zeros_like,
+        "rand_like": torch.rand_like,
+        "clone, channels last": lambda x: x.clone(memory_format=torch.channels_last) if x.dim() == 4 else x,
+        "to channels last": lambda x: x.to(memory_format=torch.channels_last) if x.dim() == 4 else x,
+        "written": lambda x: x.clone().mul_(2),
+        "x[0] = 1": lambda x: _written(x, lambda y, _: y.__setitem__(0, 1.0)),
+        "transpose": lambda x: x.transpose(0, 1),
+        "unsqueeze(0)": lambda x: x.unsqueeze(0),
+        "unsqueeze(1)": lambda x: x.unsqueeze(1),
+        "unsqueeze(-1)": lambda x: x.unsqueeze(-1),
+        "x[None]": lambda x: x[None],
+        "x[..., None]": lambda x: x[..., None],
+        "x[:1]": lambda x: x[:1],
+        "x[..., :1]": lambda x: x[..., :1],
+        "x[0]": lambda x: x[0],
+        "reshape(-1, 1)": lambda x: x.reshape(-1, 1),
+        "flatten(0, 1)": lambda x: x.flatten(0, 1),
+        "expand": lambda x: x.expand(1, 2, *x.shape),
+        "x[at]": lambda x: x[at],
+        "x[:, at]": lambda x: x[:, at],
+        "x[..., at]": lambda x: x[..., at],
+        "x[at, at]": lambda x: x[at, at],
+        "x[at, ..., at]": lambda x: x[at, ..., at],
+        "x[matrix]": lambda x: x[matrix],
+        "x[matrix.t()]": lambda x: x[matrix.t()],
+        "x[:, matrix.t()]": lambda x: x[:, matrix.t()],
+        "x[mask]": lambda x: x[torch.ones(x.shape[0], dtype=torch.bool)],
+        "x[:, None, at]": lambda x: x[:, None, at],
+        "index_select": lambda x: x.index_select(0, at),
+        "cat": lambda x: torch.cat([x, x]),
+        "cat along 1": lambda x: torch.cat([x, x], 1),
+        "cat along the last": lambda x: torch.cat([x, x, x], -1),
+        "cat of one": lambda x: torch.cat([x]),
+        "cat with rows": lambda x: torch.cat([x, x.clone(memory_format=torch.contiguous_format)]),
+        "cat with nothing": lambda x: torch.cat([torch.ones(0), x, x]),
+        "stack": lambda x: torch.stack([x, x]),
+        "stack along 1": lambda x: torch.stack([x, x, x], 1),
+        "stack along the last": lambda x: torch.stack([x, x], -1),
+        "put": lambda x: x.put(torch.tensor([0]), torch.ones(1)),
+        "sum": lambda x: x.sum(0, keepdim=True),
+        "sum of the last": lambda x: x.sum(-1, keepdim=True),
+        "median": lambda x: x.median(0, keepdim=True).values,
+        "topk": lambda x: x.topk(1, 0).values,
+        "out=": lambda x: torch.exp(x, out=torch.empty(0)),
+    }
+
+
+def strides(torch: Any) -> dict[str, list[str]]:
+    """All strides of what programs give that are to have them."""
+    xs = [arranged(torch, *a) for a in SINGLES]
+    return {name: [",".join(map(str, f(x).stride())) for x in xs] for name, f in exact(torch).items()}
 
 
 def _written(x: Any, write: Callable[[Any, Any], Any]) -> Any:

@@ -33,7 +33,7 @@ fn descends(x: &Tensor, order: impl Iterator<Item = usize>) -> bool {
 /// The same values in row-major order.
 pub fn by_rows(x: &Tensor) -> Result<Tensor> {
     let lies_otherwise = match x.innermost() {
-        Some(a) if a.rank() == x.rank() => !a.is_contiguous(),
+        Some(a) if a.rank() == x.rank() => !a.is_plain(),
         _ => !descends(x, 0..x.rank()),
     };
     if lies_otherwise { basis::copy(x) } else { Ok(x.clone()) }

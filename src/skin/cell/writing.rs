@@ -202,6 +202,9 @@ impl Cell {
             bail!(Internal, "write_region() of a view");
         }
         self.refresh()?;
+        if let Some(all) = self.all_in_place(region, value)? {
+            return self.write_whole(op, all);
+        }
         self.drop_dependents();
         let (old, birth) = {
             let mut s = self.state();
@@ -223,6 +226,20 @@ impl Cell {
                 self.replace(Some(old), |_| ());
                 Err(e)
             }
+        }
+    }
+
+    /// A value for all elements of a plain cell in its shape, if somebody knows where they are: there they stay.
+    fn all_in_place(self: &Arc<Cell>, region: &Region, value: &Tensor) -> Result<Option<Tensor>> {
+        if !self.state().placed || !region.is_whole(value.numel()) {
+            return Ok(None);
+        }
+        let old = self.read()?;
+        match (old.dense(), value.dense()) {
+            (Some(old), Some(new)) if old.form() == (new.dtype(), old.shape()) && old.numel() == new.numel() => {
+                Ok(Some(new.reshape(old.shape())?.into()))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -102,6 +102,16 @@ impl Layout {
         true
     }
 
+    /// Whether the strides are those of row-major order, along dimensions of size 1 too.
+    pub fn is_plain(&self) -> bool {
+        let mut acc = 1isize;
+        self.shape.iter().zip(&self.strides).rev().all(|(&d, &s)| {
+            let fits = s == acc;
+            acc = acc.wrapping_mul(d.max(1) as isize);
+            fits
+        })
+    }
+
     /// Whether the elements of batches of images or volumes lie with their channels behind the other dimensions, without
     /// gaps; dimensions of size 1 do not matter.
     pub fn is_channels_last(&self) -> bool {
@@ -145,12 +155,25 @@ impl Layout {
         }
     }
 
-    /// Broadcast to `shape`; new and stretched dimensions get stride 0. The shapes must be compatible.
+    /// With a dimension of size 1 at `d`, whose stride is that of all that follows.
+    pub fn unsqueeze(mut self, d: usize) -> Layout {
+        let whole = |n: usize| self.strides[d].saturating_mul(n.min(LARGEST) as isize);
+        let stride = self.shape.get(d).map_or(1, |&n| whole(n));
+        self.shape.insert(d, 1);
+        self.strides.insert(d, stride);
+        self
+    }
+
+    /// Broadcast to `shape`; new and stretched dimensions get stride 0, new ones of size 1 that of a whole. The shapes must
+    /// be compatible.
     pub fn expand(&self, shape: &Shape) -> Layout {
         let mut strides: Strides = SmallVec::from_elem(0, shape.rank());
-        let own = self.shape.iter().zip(&self.strides).rev();
-        for ((out, &wide), (&d, &s)) in strides.iter_mut().zip(shape.iter()).rev().zip(own) {
+        let mut own = self.shape.iter().zip(&self.strides).rev();
+        let mut whole = 1isize;
+        for (out, &wide) in strides.iter_mut().zip(shape.iter()).rev() {
+            let (d, s) = own.next().map_or((1, whole), |(&d, &s)| (d, s));
             *out = if d == 1 && wide != 1 { 0 } else { s };
+            whole = out.saturating_mul(wide as isize);
         }
         Layout { shape: shape.clone(), strides, offset: self.offset }
     }
@@ -172,36 +195,60 @@ impl Layout {
         self.offset.saturating_add_signed(way).min(LARGEST)
     }
 
-    /// The same elements in another shape without moving data, if the strides allow it.
+    /// The same elements in another shape without moving data, if the strides allow it. Dimensions of size 1 get the strides
+    /// that PyTorch gives them (`computeStride`).
     pub fn reshape(&self, shape: &Shape) -> Option<Layout> {
-        if self.shape.numel() == 0 || self.is_contiguous() {
-            return Some(Layout { strides: shape.contiguous_strides(), shape: shape.clone(), offset: self.offset });
+        let with = |strides| Some(Layout { strides, shape: shape.clone(), offset: self.offset });
+        if self.shape.contains(&0) {
+            return with(if *shape == self.shape { self.strides.clone() } else { shape.contiguous_strides() });
         }
-        let groups = self.collapse();
+        if let Some(strides) = self.squeezed(shape) {
+            return with(strides);
+        }
+        let Some(&innermost) = self.strides.last() else { return with(SmallVec::from_elem(1, shape.rank())) };
         let mut strides: Strides = SmallVec::from_elem(0, shape.rank());
-        let mut g = groups.len();
-        let (mut left, mut stride) = (1usize, 1isize);
-        for i in (0..shape.rank()).rev() {
-            if shape[i] == 1 {
-                strides[i] = stride;
+        let mut left = shape.rank();
+        // Runs of dimensions that step evenly, from the inside, and as many dimensions of the shape for each.
+        let (mut step, mut run, mut filled) = (innermost, 1usize, 1usize);
+        for d in (0..self.shape.rank()).rev() {
+            run = run.saturating_mul(self.shape[d]);
+            let next = d.checked_sub(1);
+            let goes_on =
+                |d: usize| self.shape[d] == 1 || Some(self.strides[d]) == step.checked_mul(run.min(LARGEST) as isize);
+            if next.is_some_and(goes_on) {
                 continue;
             }
-            if left == 1 {
-                if g == 0 {
-                    return None;
-                }
-                g = g.saturating_sub(1);
-                (left, stride) = groups[g];
+            while let Some(v) = left.checked_sub(1).filter(|&v| filled < run || shape[v] == 1) {
+                strides[v] = step.saturating_mul(filled.min(LARGEST) as isize);
+                filled = filled.saturating_mul(shape[v]);
+                left = v;
             }
-            if !left.is_multiple_of(shape[i]) {
+            if filled != run {
                 return None;
             }
-            strides[i] = stride;
-            stride = stride.saturating_mul(shape[i] as isize);
-            // A factor of `left`, which is not 0.
-            left = left.checked_div(shape[i])?;
+            if let Some(outer) = next {
+                (step, run, filled) = (self.strides[outer], 1, 1);
+            }
         }
-        Some(Layout { shape: shape.clone(), strides, offset: self.offset })
+        if left == 0 { with(strides) } else { None }
+    }
+
+    /// The strides of a shape that is this one without some dimensions of size 1, the first ones if that does not say which.
+    fn squeezed(&self, shape: &Shape) -> Option<Strides> {
+        if shape.rank() >= self.shape.rank() {
+            return None;
+        }
+        let mut left = shape.iter().rev().peekable();
+        let mut strides = Strides::new();
+        for (&n, &s) in self.shape.iter().zip(&self.strides).rev() {
+            if left.next_if(|m| **m == n).is_some() {
+                strides.push(s);
+            } else if n != 1 {
+                return None;
+            }
+        }
+        strides.reverse();
+        (strides.len() == shape.rank()).then_some(strides)
     }
 
     /// Runs of dimensions that step evenly, as (size, stride) from outer to inner; size-1 dims vanish.

@@ -30,10 +30,14 @@ pub struct Inline([u64; 8]);
 enum Data {
     /// Contiguous, inside the array.
     Inline(Inline),
-    /// Inside the array, side by side in another order: these are the strides.
-    Permuted { inline: Inline, strides: [u8; INLINE_RANK] },
     /// Contiguous in a buffer, from this byte on.
     Contiguous { buffer: Arc<Buffer>, byte_offset: usize },
+    /// As `Inline`, with other strides along dimensions of size 1, which lead nowhere.
+    InlineLoose { inline: Inline, strides: [u8; INLINE_RANK] },
+    /// As `Contiguous`, with such strides.
+    Loose { buffer: Arc<Buffer>, byte_offset: usize, strides: Strides },
+    /// Inside the array, side by side in another order: these are the strides.
+    Permuted { inline: Inline, strides: [u8; INLINE_RANK] },
     /// Strided in a buffer; the first element is at this byte.
     Strided { buffer: Arc<Buffer>, byte_offset: usize, strides: Strides },
 }
@@ -248,8 +252,10 @@ impl Array {
     fn of_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Array {
         // Only the offset of an empty layout can be outside, where there is no address to give.
         let byte_offset = layout.offset.checked_mul(dtype.size()).filter(|&at| at <= buffer.bytes()).unwrap_or(0);
-        let data = if layout.is_contiguous() {
+        let data = if layout.is_plain() {
             Data::Contiguous { buffer, byte_offset }
+        } else if layout.is_contiguous() {
+            Data::Loose { buffer, byte_offset, strides: layout.strides }
         } else {
             Data::Strided { buffer, byte_offset, strides: layout.strides }
         };
@@ -281,11 +287,16 @@ impl Array {
     pub fn is_contiguous(&self) -> bool {
         !matches!(self.data, Data::Strided { .. } | Data::Permuted { .. })
     }
+    /// Whether the strides are those of a new array, along dimensions of size 1 too.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self.data, Data::Inline(_) | Data::Contiguous { .. })
+    }
     /// The buffer, unless the elements are inline.
     pub fn buffer(&self) -> Option<&Arc<Buffer>> {
         match &self.data {
-            Data::Inline(_) | Data::Permuted { .. } => None,
-            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => Some(buffer),
+            Data::Inline(_) | Data::InlineLoose { .. } | Data::Permuted { .. } => None,
+            Data::Contiguous { buffer, .. } | Data::Loose { buffer, .. } | Data::Strided { buffer, .. } => Some(buffer),
         }
     }
     /// Whether code outside the library can see the elements.
@@ -297,8 +308,12 @@ impl Array {
     #[inline]
     pub fn ptr(&self) -> *const u8 {
         match &self.data {
-            Data::Inline(x) | Data::Permuted { inline: x, .. } => x.0.as_ptr().cast(),
-            Data::Contiguous { buffer, byte_offset } | Data::Strided { buffer, byte_offset, .. } => {
+            Data::Inline(x) | Data::InlineLoose { inline: x, .. } | Data::Permuted { inline: x, .. } => {
+                x.0.as_ptr().cast()
+            }
+            Data::Contiguous { buffer, byte_offset }
+            | Data::Loose { buffer, byte_offset, .. }
+            | Data::Strided { buffer, byte_offset, .. } => {
                 // SAFETY: the constructors checked that the offset lies inside the buffer.
                 unsafe { buffer.ptr().add(*byte_offset) }
             }
@@ -308,16 +323,20 @@ impl Array {
     #[inline]
     pub fn strides(&self) -> Strides {
         match &self.data {
-            Data::Strided { strides, .. } => strides.clone(),
-            Data::Permuted { strides, .. } => strides[..self.rank()].iter().map(|&s| s as isize).collect(),
-            _ => self.shape.contiguous_strides(),
+            Data::Strided { strides, .. } | Data::Loose { strides, .. } => strides.clone(),
+            Data::Permuted { strides, .. } | Data::InlineLoose { strides, .. } => {
+                strides[..self.rank()].iter().map(|&s| s as isize).collect()
+            }
+            Data::Inline(_) | Data::Contiguous { .. } => self.shape.contiguous_strides(),
         }
     }
     /// Offset of the first element in its buffer, in elements.
     pub fn storage_offset(&self) -> usize {
         match &self.data {
-            Data::Inline(_) | Data::Permuted { .. } => 0,
-            Data::Contiguous { byte_offset, .. } | Data::Strided { byte_offset, .. } => byte_offset / self.dtype.size(),
+            Data::Inline(_) | Data::InlineLoose { .. } | Data::Permuted { .. } => 0,
+            Data::Contiguous { byte_offset, .. }
+            | Data::Loose { byte_offset, .. }
+            | Data::Strided { byte_offset, .. } => byte_offset / self.dtype.size(),
         }
     }
     pub fn layout(&self) -> Layout {
@@ -354,7 +373,7 @@ impl Array {
     /// # Errors
     /// `Internal` if they leave the memory.
     pub fn reinterpreted(&self, to: DType, layout: Layout) -> Result<Array> {
-        if let Data::Inline(_) = self.data {
+        if self.buffer().is_none() && self.is_contiguous() {
             return Array::from_bytes(to, layout.shape, self.bytes()?);
         }
         match self.to_buffer()?.buffer() {
@@ -439,8 +458,8 @@ impl Array {
     /// Whether this handle is the only one on the elements, and nobody outside sees them.
     pub fn is_unique(&mut self) -> bool {
         match &mut self.data {
-            Data::Inline(_) | Data::Permuted { .. } => true,
-            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
+            Data::Inline(_) | Data::InlineLoose { .. } | Data::Permuted { .. } => true,
+            Data::Contiguous { buffer, .. } | Data::Loose { buffer, .. } | Data::Strided { buffer, .. } => {
                 Arc::get_mut(buffer).is_some_and(|b| !b.is_exported())
             }
         }
@@ -454,7 +473,7 @@ impl Array {
         fill: impl FnOnce(*mut u8, usize) -> Result<Written>,
     ) -> ControlFlow<Result<Array>, Array> {
         let sole = self.is_unique() && self.buffer().is_some_and(|b| !b.is_foreign());
-        if !sole || !self.is_contiguous() || dtype.size() != self.dtype.size() {
+        if !sole || !self.is_plain() || dtype.size() != self.dtype.size() {
             return ControlFlow::Continue(self);
         }
         let written = fill(self.ptr_mut(), self.numel());
@@ -466,7 +485,9 @@ impl Array {
     /// under its owner's lock.
     pub fn ptr_mut(&mut self) -> *mut u8 {
         match &mut self.data {
-            Data::Inline(x) | Data::Permuted { inline: x, .. } => x.0.as_mut_ptr().cast(),
+            Data::Inline(x) | Data::InlineLoose { inline: x, .. } | Data::Permuted { inline: x, .. } => {
+                x.0.as_mut_ptr().cast()
+            }
             _ => self.ptr().cast_mut(),
         }
     }

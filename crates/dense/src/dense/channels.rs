@@ -15,13 +15,14 @@ impl Array {
     /// As [`Array::is_channels_last`], with gaps between the elements: what is made of such an array lies as it does.
     #[inline]
     pub fn has_channels_behind(&self) -> bool {
-        !self.is_contiguous() && self.rank() >= 4 && self.layout().has_channels_behind()
+        self.suggests_channels_last()
+            || !self.is_contiguous() && self.rank() >= 4 && self.layout().has_channels_behind()
     }
 
     /// Whether layers give results with their channels behind the other dimensions for this array.
     #[inline]
     pub fn suggests_channels_last(&self) -> bool {
-        !self.is_contiguous() && self.rank() >= 4 && self.layout().suggests_channels_last()
+        !self.is_plain() && self.rank() >= 4 && self.layout().suggests_channels_last()
     }
 
     /// The dimensions with those of channels last, in which order such an array is contiguous.

@@ -12,7 +12,7 @@ pub type Dims = SmallVec<[usize; 6]>;
 /// The order of an elementwise result of `shape`, to which the operands broadcast; `None` if it is row-major.
 #[inline]
 pub fn of_result(shape: &Shape, operands: &[&Array]) -> Option<Dims> {
-    if operands.iter().all(|a| a.is_contiguous()) {
+    if operands.iter().all(|a| a.is_plain()) || operands.iter().all(|a| a.is_contiguous() && a.shape() == shape) {
         return None;
     }
     let strides: SmallVec<[Strides; 3]> = operands.iter().map(|a| strides_over(a, shape)).collect();
@@ -40,9 +40,6 @@ pub(super) fn strides_over(a: &Array, shape: &Shape) -> Strides {
 
 /// The order that operands with these strides over `shape` have; `None` if it is row-major.
 pub fn of_strides(shape: &Shape, operands: &[Strides]) -> Option<Dims> {
-    if shape.contains(&0) {
-        return None;
-    }
     let rank = shape.rank();
     let mut fast_first: Dims = (0..rank).rev().collect();
     for i in 1..rank {
@@ -127,7 +124,8 @@ impl Array {
     pub fn in_own_order(&self, f: impl FnOnce(&Array) -> Result<Array>) -> Result<Array> {
         match of_copy(self) {
             Some(order) => f(&self.permute(&order)?)?.permute_back(&order)?.with_strides_of(&self.layout()),
-            None => f(self),
+            None if self.is_plain() => f(self),
+            None => f(self)?.with_strides_of(&self.layout()),
         }
     }
 
@@ -140,7 +138,7 @@ impl Array {
             crate::bail!(Internal, "laid_as(): {} and {}", self.shape(), like.shape);
         }
         if self.is_contiguous() && like.is_contiguous() || self.strides() == like.strides && like.is_dense() {
-            return Ok(self.clone());
+            return self.clone().with_strides_of(like);
         }
         match of_strides(&like.shape, &[like.strides.clone()]) {
             Some(order) if !like.is_contiguous() => {
@@ -148,6 +146,19 @@ impl Array {
             }
             _ => self.contiguous(),
         }
+    }
+
+    /// As PyTorch gives the result of an elementwise operator strides where operands of one shape lie alike: those of
+    /// channels last, or their own.
+    pub(super) fn with_strides_of_operands(self, args: &[&Array]) -> Result<Array> {
+        let Some(first) = args.first().filter(|a| args.iter().all(|b| a.shape() == b.shape())) else {
+            return Ok(self);
+        };
+        let like = first.layout();
+        if self.rank() == 4 && args.iter().all(|a| a.is_channels_last()) {
+            return self.with_strides_of(&Layout { strides: dense_strides(&like.shape, &[0, 2, 3, 1]), ..like });
+        }
+        if args.iter().all(|a| a.strides() == like.strides) { self.with_strides_of(&like) } else { Ok(self) }
     }
 
     /// With the strides of a layout in whose order it is, if that has no gaps: those of dimensions of size 1 too, from

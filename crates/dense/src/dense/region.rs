@@ -134,7 +134,7 @@ impl Region {
     }
 
     /// Whether the region is all `n` elements in their order.
-    fn is_whole(&self, n: usize) -> bool {
+    pub fn is_whole(&self, n: usize) -> bool {
         matches!(self, Region::Strided(l) if l.offset == 0 && l.is_contiguous() && l.shape.numel() == n)
     }
 
@@ -318,8 +318,9 @@ fn change(
         }
     })?;
     match &order {
-        Some(order) => own.permute_back(order),
-        None => Ok(own),
+        Some(order) => own.permute_back(order)?.with_strides_of(&base.layout()),
+        None if base.is_plain() => Ok(own),
+        None => own.with_strides_of(&base.layout()),
     }
 }
 

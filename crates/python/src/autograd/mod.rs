@@ -25,7 +25,7 @@ use pullback::core::node::locked;
 use pullback::core::{Edge, Tensor};
 use pullback::dense::stack;
 use pullback::rules::basis;
-use pullback::skin::{history, tape, write};
+use pullback::skin::{history, slot, tape, write};
 use pullback::transforms::backward::Options;
 use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -309,7 +309,8 @@ fn results<'py>(
     for (i, (g, e)) in grads.into_iter().zip(edges).enumerate() {
         let meta = &e.node.metas[e.slot as usize];
         out.push(match (g, zeros) {
-            (Some(g), _) => tensor::wrap(py, g)?.into_any(),
+            (Some(g), _) if g.innermost().is_some_and(|a| a.is_plain()) => tensor::wrap(py, g)?.into_any(),
+            (Some(g), _) => tensor::wrap(py, slot::forward(g)?)?.into_any(),
             (None, Some(follow)) => {
                 let zeros = tensor::wrap(py, basis::full(&meta.shape, meta.dtype, 0.0)?)?;
                 // As a gradient of the graph that is asked for, it can be differentiated again.

@@ -298,7 +298,7 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
     if let Some(order) = &target.order {
         let changes = target.copy || target.dtype.is_some_and(|d| d != value.dtype());
         let lies = slf.get().layout()?;
-        if !changes && order.is_that_of(&lies) && !lies.is_contiguous() {
+        if !changes && order.is_suggested_by(&lies) {
             return Ok(slf.clone().into_any());
         }
         let new = basis::cast(&value, target.dtype.unwrap_or(value.dtype()))?;

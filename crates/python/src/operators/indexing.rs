@@ -34,7 +34,7 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
         return tensor::views::index(slf, index::plain(items));
     }
     let value = slf.get().value();
-    let out = gil::released(py, Cost::Cheap, &[&value], || slot::settled(indexing::get(&value, &items)?, true))?;
+    let out = gil::released(py, Cost::Cheap, &[&value], || slot::settled(indexing::get(&value, &items)?, false))?;
     Ok(tensor::wrap(py, out)?.into_any())
 }
 

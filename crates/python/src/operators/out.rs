@@ -150,6 +150,8 @@ fn put(py: Python<'_>, entry: &Entry, target: &PyTensor, new: &Tensor) -> PyResu
             format!("{op}(): argument 'out' {differs}: it was resized; give a tensor of that shape or an empty one");
         errors::warn::<PyUserWarning>(py, &text)?;
     }
-    target.reset(basis::copy(&basis::cast(new, dtype)?)?);
+    let new = basis::cast(new, dtype)?;
+    let row_major = entry.flags.has(Flags::ROW_MAJOR);
+    target.reset(if row_major { basis::copy(&new)? } else { basis::copy_in_order(&new)? });
     Ok(())
 }

@@ -162,8 +162,8 @@ fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, values: &[Value], out: 
     let (strides, offset) = read::layout(t);
     let lies = Layout { shape: t.shape().clone(), strides, offset };
     Ok(match order {
-        Some(order) if !order.is_that_of(&lies) => Value::Tensor(order.arrange(op, t)?),
-        None if given.is_some() && !lies.is_contiguous() => Value::Tensor(basis::copy(t)?),
+        Some(order) if !order.is_exactly(&lies) => Value::Tensor(order.arrange(op, t)?),
+        None if given.is_some() && !lies.is_plain() => Value::Tensor(basis::copy(t)?),
         _ => out,
     })
 }

@@ -117,15 +117,38 @@ impl Order {
 
     /// The order of a copy of a value, if it is not row-major order.
     pub fn of(x: &Tensor) -> Option<Order> {
-        if x.innermost()?.is_contiguous() {
+        if x.innermost()?.is_plain() {
             return None;
         }
         let (strides, offset) = read::layout(x);
         let like = Layout { shape: x.shape().clone(), strides, offset };
-        if like.is_contiguous() {
+        if like.is_plain() {
             return None;
         }
-        Some(Order { dims: order::of_strides(&like.shape, &[like.strides.clone()])?, kind: Kind::Like(like) })
+        let order = if like.is_contiguous() { None } else { order::of_strides(&like.shape, &[like.strides.clone()]) };
+        let dims = match order {
+            Some(dims) => dims,
+            None if like.is_contiguous() => (0..like.shape.rank()).collect(),
+            None => return None,
+        };
+        Some(Order { dims, kind: Kind::Like(like) })
+    }
+
+    /// Whether the strides are those that [`Order::arrange`] gives, along dimensions of size 1 too.
+    pub fn is_exactly(&self, layout: &Layout) -> bool {
+        match &self.kind {
+            Kind::Like(like) if like.is_dense() => layout.strides == like.strides,
+            Kind::Like(_) => self.is_that_of(layout),
+            Kind::Named(_) => {
+                layout.shape.rank() == self.dims.len()
+                    && layout.strides == order::dense_strides(&layout.shape, &self.dims)
+            }
+        }
+    }
+
+    /// Whether a tensor that lies so counts as one of this named order, gaps or not.
+    pub fn is_suggested_by(&self, layout: &Layout) -> bool {
+        layout.shape.rank() == self.dims.len() && layout.suggests_channels_last()
     }
 
     /// Whether elements with these sizes and strides lie in this order without gaps.

@@ -2,8 +2,17 @@
 
 use super::{Array, Data, INLINE_BYTES, INLINE_RANK, Inline, Written};
 use crate::bail;
-use crate::base::{Error, Layout, Result, Shape};
+use crate::base::{Error, Layout, Result, Shape, Strides};
 use crate::dense::{copy, order};
+
+/// Strides that fit beside elements inside the array.
+fn inline_strides(strides: &Strides) -> Option<[u8; INLINE_RANK]> {
+    let mut out = [0; INLINE_RANK];
+    for (d, &s) in strides.iter().enumerate() {
+        *out.get_mut(d)? = u8::try_from(s).ok()?;
+    }
+    Some(out)
+}
 
 impl Array {
     /// A view with another layout of the same elements, to which `relayout` maps the present one. Inline arrays are moved
@@ -13,10 +22,7 @@ impl Array {
     /// `Internal` if the layout leaves the memory of the array, or has more elements than can be counted.
     pub fn view(&self, relayout: impl FnOnce(&Layout) -> Layout) -> Result<Array> {
         let layout = relayout(&self.layout());
-        let room = match &self.data {
-            Data::Inline(_) | Data::Permuted { .. } => self.numel() * self.dtype.size(),
-            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => buffer.bytes(),
-        };
+        let room = self.buffer().map_or_else(|| self.numel() * self.dtype.size(), |b| b.bytes());
         if !Array::holds(room, self.dtype, &layout) {
             return Err(Array::outside(&layout, room));
         }
@@ -30,9 +36,10 @@ impl Array {
     /// The elements that the layout names lie in the buffer (or are elements of an inline array), and can be counted.
     unsafe fn view_unchecked(&self, layout: Layout) -> Result<Array> {
         match &self.data {
-            Data::Inline(x) | Data::Permuted { inline: x, .. } => {
+            Data::Inline(x) | Data::InlineLoose { inline: x, .. } | Data::Permuted { inline: x, .. } => {
                 if layout.is_contiguous() && layout.offset == 0 {
-                    return Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) });
+                    return Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) }
+                        .loosened(layout.strides);
                 }
                 if layout.shape.checked_bytes(self.dtype.size()).is_some_and(|n| n <= INLINE_BYTES) {
                     // SAFETY: by the contract the layout names elements of this array.
@@ -44,7 +51,7 @@ impl Array {
                     None => bail!(Internal, "to_buffer() left the elements inline"),
                 }
             }
-            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
+            Data::Contiguous { buffer, .. } | Data::Loose { buffer, .. } | Data::Strided { buffer, .. } => {
                 debug_assert!(Array::holds(buffer.bytes(), self.dtype, &layout), "{layout:?}");
                 Ok(Array::of_buffer(buffer.clone(), self.dtype, layout))
             }
@@ -60,7 +67,8 @@ impl Array {
             if layout.is_contiguous() { None } else { order::of_strides(&layout.shape, &[layout.strides.clone()]) };
         let Some(order) = order else {
             // SAFETY: by the contract.
-            return unsafe { copy::gather_from(self.ptr(), self.dtype, &layout) };
+            let rows = unsafe { copy::gather_from(self.ptr(), self.dtype, &layout) }?;
+            return if layout.is_contiguous() { rows.loosened(layout.strides) } else { Ok(rows) };
         };
         let dense = order::dense_strides(&layout.shape, &order);
         let inline = if layout.offset == 0 && layout.strides == dense {
@@ -83,9 +91,41 @@ impl Array {
             .to_buffer()?
             .permute_back(&order);
         }
-        let mut strides = [0; INLINE_RANK];
-        strides.iter_mut().zip(&dense).for_each(|(to, &s)| *to = s as u8);
+        let kept = if layout.is_dense() { inline_strides(&layout.strides) } else { None };
+        let Some(strides) = kept.or_else(|| inline_strides(&dense)) else {
+            bail!(Internal, "strides {dense:?} of an inline array");
+        };
         Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Permuted { inline, strides } })
+    }
+
+    /// A row-major array with these strides, which differ from its own where they lead nowhere.
+    fn loosened(self, strides: Strides) -> Result<Array> {
+        let layout = Layout { shape: self.shape.clone(), strides, offset: self.storage_offset() };
+        if layout.is_plain() {
+            return Ok(self);
+        }
+        let Data::Inline(inline) = self.data else { return self.view(|_| layout) };
+        if let Some(strides) = inline_strides(&layout.strides) {
+            return Ok(Array { data: Data::InlineLoose { inline, strides }, ..self });
+        }
+        match self.to_buffer()?.buffer() {
+            Some(b) => Array::from_buffer(b.clone(), self.dtype, layout),
+            None => bail!(Internal, "to_buffer() left the elements inline"),
+        }
+    }
+
+    /// A row-major array with the strides of a new one.
+    pub fn plain(&self) -> Array {
+        match &self.data {
+            Data::InlineLoose { inline, .. } => {
+                Array { data: Data::Inline(*inline), shape: self.shape.clone(), ..*self }
+            }
+            Data::Loose { buffer, byte_offset, .. } => {
+                let data = Data::Contiguous { buffer: buffer.clone(), byte_offset: *byte_offset };
+                Array { data, shape: self.shape.clone(), ..*self }
+            }
+            _ => self.clone(),
+        }
     }
 
     #[cold]
@@ -114,7 +154,10 @@ impl Array {
 
     /// The same array with its elements in a buffer, so that others can refer to the memory.
     pub fn to_buffer(&self) -> Result<Array> {
-        let (Data::Inline(x) | Data::Permuted { inline: x, .. }) = &self.data else { return Ok(self.clone()) };
+        let (Data::Inline(x) | Data::InlineLoose { inline: x, .. } | Data::Permuted { inline: x, .. }) = &self.data
+        else {
+            return Ok(self.clone());
+        };
         let moved = Array::build_buffer(self.dtype, self.shape.clone(), |out, n| {
             // SAFETY: both blocks hold n elements.
             unsafe {
@@ -123,7 +166,9 @@ impl Array {
             }
         })?;
         match (&self.data, moved.buffer()) {
-            (Data::Permuted { .. }, Some(buffer)) => Array::from_buffer(buffer.clone(), self.dtype, self.layout()),
+            (Data::Permuted { .. } | Data::InlineLoose { .. }, Some(buffer)) => {
+                Array::from_buffer(buffer.clone(), self.dtype, self.layout())
+            }
             _ => Ok(moved),
         }
     }
@@ -133,7 +178,7 @@ impl Array {
     /// Error: `Runtime` for a shape without elements whose other sizes are too large.
     pub fn reshape(&self, shape: &Shape) -> Result<Array> {
         self.shape.check_reshape(shape)?;
-        if !self.is_contiguous() {
+        if !self.is_plain() {
             return match self.layout().reshape(shape) {
                 // SAFETY: the same elements, as many as was checked.
                 Some(layout) => unsafe { self.view_unchecked(layout) },
@@ -141,6 +186,23 @@ impl Array {
             };
         }
         Ok(Array { dtype: self.dtype, shape: shape.clone(), data: self.data.clone() })
+    }
+
+    /// With a dimension of size 1 at `dim`.
+    ///
+    /// # Errors
+    /// `Internal` if there is no such place.
+    pub fn unsqueeze(&self, dim: usize) -> Result<Array> {
+        if dim > self.rank() {
+            bail!(Internal, "unsqueeze(): dimension {dim} of shape {}", self.shape);
+        }
+        if self.is_plain() {
+            let mut shape = self.shape.clone();
+            shape.insert(dim, 1);
+            return Ok(Array { dtype: self.dtype, shape, data: self.data.clone() });
+        }
+        // SAFETY: the same elements.
+        unsafe { self.view_unchecked(self.layout().unsqueeze(dim)) }
     }
 
     /// Broadcast to `shape` without copying.

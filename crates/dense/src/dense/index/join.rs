@@ -24,9 +24,6 @@ pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
     if let [only] = used {
         return Ok(only.clone());
     }
-    if used[0].has_channels_behind() && used.iter().all(Array::has_channels_behind) {
-        return behind(used, dim);
-    }
     Array::build_bytes(any.dtype(), shape.clone(), |out, _| {
         // SAFETY: the sizes were checked.
         unsafe {
@@ -34,18 +31,6 @@ pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
             Written::all()
         }
     })
-}
-
-/// Parts whose channels lie behind the other dimensions, and those of the result do.
-#[cold]
-fn behind(parts: &[Array], dim: usize) -> Result<Array> {
-    let parts: Vec<Array> = parts.iter().map(Array::with_channels_behind).collect::<Result<_>>()?;
-    let dim = match dim {
-        0 => 0,
-        1 => parts[0].rank().saturating_sub(1),
-        d => d.saturating_sub(1),
-    };
-    cat(&parts, dim)?.with_channels_second()
 }
 
 /// Empty vectors count for nothing, whatever the rank of the others.

@@ -49,6 +49,8 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
             if a.numel() <= CHUNK {
                 return one_row(k, row, dtype, a.shape(), a.ptr(), b.ptr(), null(), 0);
             }
+        } else if !(a.is_plain() && b.is_plain()) {
+            // Their order is that of the strides, those that lead nowhere too.
         } else if b.rank() == 0 && a.numel() <= CHUNK {
             return one_row(k, row, dtype, a.shape(), a.ptr(), b.ptr(), null(), 2);
         } else if a.rank() == 0 && b.numel() <= CHUNK {
@@ -66,8 +68,8 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
 fn conditional(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
     let dtype = b.dtype();
     if a.dtype() == DType::Bool
-        && a.is_contiguous()
-        && b.is_contiguous()
+        && a.is_plain()
+        && b.is_plain()
         && k.arity == 2
         && let Some(row) = k.native_row(dtype)
     {
@@ -322,8 +324,7 @@ fn general(k: &Kernel, args: &[&Array], shape: Shape) -> Result<Array> {
     })?;
     let Some(order) = &order else { return Ok(out) };
     let out = out.permute_back(order)?;
-    let alike = args.iter().all(|a| a.shape() == args[0].shape() && a.strides() == args[0].strides());
-    if alike { out.with_strides_of(&args[0].layout()) } else { Ok(out) }
+    out.with_strides_of_operands(args)
 }
 
 /// Runs the steps of one operator into `dst`, which is new memory, or that of an input with an element at each place.
