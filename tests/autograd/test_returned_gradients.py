@@ -81,3 +81,20 @@ def test_whole_numbers_in_a_transform() -> None:
     found = grad(lambda x: Step.apply(x * 2).sum())(pb.tensor([1.0, -1.0]))
     assert found.dtype == pb.float32 and found.tolist() == [2.0, 2.0]
     assert vmap(grad(lambda x: Step.apply(x)))(pb.ones(3)).tolist() == [1.0] * 3
+
+
+def test_a_backward_that_raises_adds_to_no_gradient() -> None:
+    def fail(g: pb.Tensor) -> pb.Tensor:
+        raise ValueError("in the middle")
+
+    a, b, c = (pb.ones(1, requires_grad=True) for _ in range(3))
+    c.grad = pb.ones(1)
+    for broken in (True, False):
+        loss = ((returning(fail)(a) if broken else a) * 2 + b * 3) * c
+        if broken:
+            with pytest.raises(ValueError, match="in the middle"):
+                loss.sum().backward()
+            assert a.grad is None and b.grad is None and c.grad.item() == 1.0
+        else:
+            loss.sum().backward()
+    assert (a.grad.item(), b.grad.item(), c.grad.item()) == (2.0, 3.0, 6.0)  # type: ignore[attr-defined]
