@@ -77,9 +77,11 @@ def test_the_cpu_is_a_device() -> None:
     assert pb.ones(1, device=cpu.current_device()).device == pb.device("cpu")
     cpu.synchronize()
     cpu.set_device("cpu")
-    with cpu.stream(cpu.current_stream()), cpu.amp.autocast(enabled=False):
+    with pytest.warns(FutureWarning, match=r"torch\.cpu\.amp\.\w+.*deprecated"):
+        off, scaler = cpu.amp.autocast(enabled=False), cpu.amp.GradScaler(enabled=False)
+    with cpu.stream(cpu.current_stream()), off:
         assert cpu.current_stream() is cpu.current_stream()
-    assert not cpu.amp.GradScaler(enabled=False).is_enabled()
+    assert not scaler.is_enabled()
 
 
 def test_tensors_of_other_devices_do_not_exist() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import warnings
 from typing import Any
 
 import numpy as np
@@ -107,13 +106,16 @@ def test_identities() -> None:
 
 
 def test_mixed_precision_of_other_devices_is_off() -> None:
-    with warnings.catch_warnings(), pb.amp.autocast("cuda", enabled=False):
-        assert pb.cuda.amp.autocast(enabled=False)(lambda: 5)() == 5
-    scaler = pb.cuda.amp.GradScaler(enabled=False)
-
     class Optimizer:
         def step(self) -> str:
             return "stepped"
+
+    with pytest.warns(FutureWarning, match=r"torch\.cuda\.amp\.\w+.*deprecated"):
+        off, scaler = pb.cuda.amp.autocast(enabled=False), pb.cuda.amp.GradScaler(enabled=False)
+        fwd, bwd = pb.cuda.amp.custom_fwd, pb.cuda.amp.custom_bwd
+        decorated = fwd(lambda ctx, x: x), fwd(cast_inputs=pb.float16)(lambda ctx, x: x), bwd(lambda ctx, g: g)
+    with pb.amp.autocast("cuda", enabled=False):
+        assert off(lambda: 5)() == 5 and [f(Optimizer, 3) for f in decorated] == [3, 3, 3]
 
     assert scaler.step(Optimizer()) == "stepped" and scaler.scale(3) == 3 and scaler.state_dict() == {}
 

@@ -143,7 +143,8 @@ def _operand(x: Any) -> Any:
     if isinstance(x, Tensor):
         return x
     if isinstance(x, np.generic):
-        return float(x) if isinstance(x, np.longdouble) else x.item() if x.dtype.kind in "biufc" else _UNKNOWN
+        # `numpy.bool_` is no bool: tensors take it as a float.
+        return float(x) if isinstance(x, np.longdouble | np.bool_) else x.item() if x.dtype.kind in "iufc" else _UNKNOWN
     if isinstance(x, bool | int | float | complex):
         return x
     if type(x) not in (np.ndarray, np.memmap):

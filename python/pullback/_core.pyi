@@ -2531,7 +2531,7 @@ def from_dlpack(ext_tensor: Any, *, device: _Device = None, copy: builtins.bool 
     """A tensor over the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule."""
 
 def to_dlpack(tensor: Any) -> Any:
-    """A DLPack capsule of a tensor's memory."""
+    """A DLPack capsule of a tensor's memory, which no derivative follows."""
 
 def is_grad_enabled() -> builtins.bool:
     """Whether tapes record on this thread."""

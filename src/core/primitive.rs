@@ -79,6 +79,10 @@ pub enum PrimBuf {
 }
 
 impl PrimBuf {
+    /// Whether it is the call of a custom function.
+    pub fn is_custom(&self) -> bool {
+        matches!(self, PrimBuf::Shared(p) if p.custom().is_some())
+    }
     /// The operator that messages speak of.
     pub fn operator(&self) -> &str {
         match self {

@@ -373,7 +373,9 @@ impl Primitive for CustomPrimitive {
         let without_rule = |i: usize| i >= kept.results || setup.non_differentiable.has(i);
         let given: SmallVec<[Option<Tensor>; 2]> =
             results.iter().enumerate().map(|(i, c)| if without_rule(i) { None } else { c.clone() }).collect();
-        let mut grads = match given.iter().any(Option::is_some) {
+        // A sweep that brought nothing runs the rule as well: on zeros, unless it asks for what is absent.
+        let runs = given.iter().any(Option::is_some) || cotangents.iter().all(Option::is_none);
+        let mut grads = match runs {
             true => self.cotangents(kept, &setup, node, &given, needs)?,
             false => Tangents::from_elem(None, kept.inputs.len()),
         };

@@ -252,14 +252,17 @@ pub(crate) fn checked_gradients(f: &dyn Function, mut grads: Tangents, inputs: &
 /// # Errors
 /// `Runtime` if the input does not broadcast to the gradient's shape, or their dtypes do not go together.
 pub(crate) fn fitted(f: &dyn Function, i: usize, g: &Tensor, input: &Meta) -> Result<Option<Tensor>> {
-    if input.dtype.is_differentiable() && !g.dtype().is_differentiable() {
+    // Whole numbers of a straight-through estimate become the input's; an imaginary part is not dropped.
+    let (own, whole) = (input.dtype.is_complex(), !g.dtype().is_differentiable());
+    if input.dtype.is_differentiable() && (own != g.dtype().is_complex()) && (whole || !own) {
         bail!(
             Runtime,
-            "{}.backward: function returned an invalid gradient at index {i}, for {} - expected type {} but got {}{}",
+            "{}.backward: function returned an invalid gradient at index {i}, for {} - expected type {} but got {}; {}{}",
             f.name(),
             f.argument(i),
             input.dtype,
             g.dtype(),
+            if own { "convert it" } else { "give its .real" },
             at_here()
         );
     }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// Gets each node that a cotangent reached, with the cotangents of its outputs, consumers before producers; returns
+/// Gets each node that the sweep reached, with the cotangents of its outputs, consumers before producers; returns
 /// whether to go on below the node.
 pub type Visit<'a> = &'a mut dyn FnMut(&Arc<Node>, &[Option<Tensor>]) -> Result<bool>;
 
@@ -95,15 +95,19 @@ fn run(
         {
             // Nobody comes back to this node: its edges move on.
             for (edge, grad) in node.edges.iter_mut().zip(&mut grads) {
-                if let (Some(edge), Some(grad)) = (edge.take_if(|e| wanted(e)), grad.take()) {
-                    queue.give(edge, grad)?;
+                match (edge.take_if(|e| wanted(e)), grad.take()) {
+                    (Some(edge), Some(grad)) => queue.give(edge, grad)?,
+                    (Some(edge), None) => queue.reach(edge)?,
+                    (None, _) => {}
                 }
             }
             continue;
         }
         for (edge, grad) in p.node.edges.iter().zip(&mut grads) {
-            if let (Some(edge), Some(grad)) = (edge.as_ref().filter(|e| wanted(e)), grad.take()) {
-                queue.give(edge.clone(), grad)?;
+            match (edge.as_ref().filter(|e| wanted(e)), grad.take()) {
+                (Some(edge), Some(grad)) => queue.give(edge.clone(), grad)?,
+                (Some(edge), None) => queue.reach(edge.clone())?,
+                (None, _) => {}
             }
         }
     }
@@ -188,9 +192,20 @@ fn bare_step(
             Ok(Tangents::new())
         }
         (NodeKind::Leaf(_), _) => Ok(Tangents::new()),
+        (NodeKind::Op { prim, .. }, None | Some(None)) if !prim.is_custom() && grads.iter().all(Option::is_none) => {
+            absent(node, how)
+        }
         _ if host::anomaly() != Anomaly::Off => watched_vjp(node, grads, how, within),
         _ => node_vjp(node, grads, how, within),
     }
+}
+
+/// No cotangent arrived at an operator: none leaves it. Those above are reached all the same, as custom functions among
+/// them are called with zeros.
+#[cold]
+fn absent(node: &mut Arc<Node>, how: Residuals) -> Result<Tangents> {
+    node.residuals(how.keep, &mut Saved::None)?;
+    Ok(Tangents::from_elem(None, node.edges.len()))
 }
 
 /// In anomaly mode: an error says where the node was made.

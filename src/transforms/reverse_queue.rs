@@ -177,6 +177,13 @@ impl ReverseQueue {
         Ok(())
     }
 
+    /// What the edge comes from waits without a cotangent, until one arrives.
+    #[cold]
+    pub fn reach(&mut self, edge: Edge) -> Result<()> {
+        let Some(_) = self.slot(edge) else { bail!(Internal, "a node has no output of this number") };
+        Ok(())
+    }
+
     /// Where the cotangent of an output is collected.
     #[inline]
     fn slot(&mut self, edge: Edge) -> Option<&mut Option<Tensor>> {

@@ -394,7 +394,7 @@ def test_wrong_gradients() -> None:
         (lambda ctx, g: g, r".*incorrect number of gradients \(expected 2, got 1\)"),
         (lambda ctx, g: (g, g, g), r".*incorrect number of gradients \(expected 2, got 3\)"),
         (lambda ctx, g: (g, "no"), ".*'y'.*str"),
-        (lambda ctx, g: (g, g > 0), ".*'y'.*float32.*bool"),
+        (lambda ctx, g: (g, g * 1j), ".*'y'.*float32.*complex64"),
     ]
     for rule, match in cases:
         f = ruled(backward=rule)

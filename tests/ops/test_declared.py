@@ -301,6 +301,15 @@ def test_factors() -> None:
         refused(place, lambda _: "two", TypeError, "argument '{name}' must be Number, not str$")
 
 
+def test_flags_by_truth_are_of_functions_that_python_has_in_front() -> None:
+    """tests/nn/test_flags_of_functions.py calls them; no flag of an operator below is tested by its truth."""
+    by_truth = {p["name"] for e in TABLE.values() for p in e["params"] if p["declared"] == "Truth"}
+    assert by_truth == {"return_indices", "size_average", "reduce", "antialias", "recompute_scale_factor"}
+    assert all(
+        name.startswith("nn.functional.") for name, e in TABLE.items() for p in e["params"] if p["declared"] == "Truth"
+    )
+
+
 def test_every_kind_has_a_test() -> None:
     """Each kind that the table names is named in this file."""
     text = Path(__file__).read_text()

@@ -289,7 +289,6 @@ UNREAD = {
     **dict.fromkeys(("_numpy_functions.py:_sort(kind)", "_numpy_functions.py:_sort(stable)"), "values do not tell"),
     **dict.fromkeys((f"as_torch/_finder.py:{p}" for p in ("find_spec(path)", "find_spec(target)")), "of a protocol"),
     "as_torch/_finder.py:create_module(spec)": "of a protocol",
-    "nn/_composites/activations.py:gumbel_softmax(eps)": "PyTorch has deprecated it, and does not read it either",
     **dict.fromkeys(
         (
             *(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -183,7 +186,7 @@ def test_symbols_promote_as_numpy_does_or_tensors(symbol: Any, kind: str, dtype:
 def test_symbols_with_numpy_scalars_are_those_with_numbers(symbol: Any) -> None:
     t = pb.tensor([1.0, 2.0])
     for scalar in (np.float64(2), np.float32(2), np.int32(2), np.bool_(True), np.longdouble(2)):
-        n = float(scalar) if isinstance(scalar, np.longdouble) else scalar.item()
+        n = float(scalar) if isinstance(scalar, np.longdouble | np.bool_) else scalar.item()
         for x, y, u, v in [(t, scalar, t, n), (scalar, t, n, t)]:
             got, expected = attempt(lambda x=x, y=y: symbol(x, y)), attempt(lambda u=u, v=v: symbol(u, v))
             if isinstance(expected, type):
@@ -233,26 +236,62 @@ def test_comparisons_are_elementwise() -> None:
     assert vmap(lambda v: v == a)(t.expand(3, 2)).tolist() == [[True, False]] * 3
 
 
-def test_in_place_on_a_tensor_writes_into_it() -> None:
-    for symbol, expected in [
-        (operator.iadd, [4.0, 6.0]),
-        (operator.isub, [-2.0, -2.0]),
-        (operator.imul, [3.0, 8.0]),
-        (operator.itruediv, [1 / 3, 0.5]),
-        (operator.ipow, [1.0, 16.0]),
-        (operator.ifloordiv, [0.0, 0.0]),
-        (operator.imod, [1.0, 2.0]),
-    ]:
-        t = pb.tensor([1.0, 2.0])
-        view = t[:]
-        out = symbol(t, np.array([3.0, 4.0]))
-        assert out is t and t.dtype == pb.float32
-        same(view, pb.tensor(expected))
-    bits = pb.tensor([1, 2])
-    bits &= np.array([3, 3])
-    bits |= np.array([4, 4], dtype="u2")
-    bits <<= np.array([1, 1])
-    assert bits.tolist() == [10, 12]
+_IN_PLACE = [
+    (operator.iadd, operator.add),
+    (operator.isub, operator.sub),
+    (operator.imul, operator.mul),
+    (operator.itruediv, operator.truediv),
+    (operator.ipow, operator.pow),
+    (operator.ifloordiv, operator.floordiv),
+    (operator.imod, operator.mod),
+    (operator.imatmul, operator.matmul),
+    (operator.iand, operator.and_),
+    (operator.ior, operator.or_),
+    (operator.ixor, operator.xor),
+    (operator.ilshift, operator.lshift),
+    (operator.irshift, operator.rshift),
+]
+
+
+@pytest.mark.parametrize(("in_place", "symbol"), _IN_PLACE)
+@pytest.mark.parametrize("dtype", ["bool", "i4", "i8", "f2", "f4", "f8", "c8", "O", "U1"])
+def test_in_place_with_an_array_gives_the_tensor_of_the_operator(in_place: Any, symbol: Any, dtype: str) -> None:
+    array = np.array([[1, 0], [2, 1]]).astype(dtype)
+    for of in (pb.bool, pb.int32, pb.int64, pb.float16, pb.bfloat16, pb.float32, pb.float64, pb.complex64):
+        t = pb.tensor([[1, 2], [3, 1]]).to(of)
+        before, view = t.clone(), t[:]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            try:
+                expected = symbol(t, array)
+            except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
+                with pytest.raises(type(error)):
+                    in_place(t, array)
+                continue
+            out = in_place(t, array)
+        assert out is not t and out.dtype == expected.dtype and (t == before).all() and (view == before).all()
+        assert pb.allclose(out, expected, equal_nan=True)
+
+
+def test_in_place_with_what_is_no_number_is_the_operator_of_the_other_operand() -> None:
+    class Answers:
+        def __radd__(self, other: object) -> tuple[object, str]:
+            return other, "added"
+
+        __rmul__ = __rpow__ = __rand__ = __radd__
+
+    for symbol in (operator.iadd, operator.imul, operator.ipow, operator.iand):
+        t = pb.ones(2)
+        assert symbol(t, Answers()) == (t, "added")
+        for other in ([1.0, 2.0], "a", None, object(), Decimal(1)):
+            with pytest.raises(TypeError, match="unsupported operand"):
+                symbol(t, other)
+    t = pb.tensor([4.0])
+    t **= Fraction(1, 2)
+    same(t, pb.tensor([2.0]))
+
+
+def test_in_place_with_an_array_where_derivatives_follow() -> None:
     x = pb.tensor([1.0, 2.0], requires_grad=True)
     y = x * 1
     y *= np.array([3.0, 4.0], dtype="f4")
@@ -260,12 +299,32 @@ def test_in_place_on_a_tensor_writes_into_it() -> None:
     assert x.grad is not None and x.grad.tolist() == [3, 4]
     with pytest.raises(RuntimeError, match="leaf"):
         x += np.ones(2)
-    with pytest.raises(RuntimeError, match="cast"):
-        bits += np.array([0.5, 0.5])
-    with pytest.raises(TypeError, match="add_"):
-        bits += np.array(["a", "b"])
-    with pytest.raises(TypeError, match="add_"):
-        bits += [1, 2]
+    # The step would be lost: the name means a new tensor afterwards, and the module keeps the old one.
+    with pb.no_grad(), pytest.raises(RuntimeError, match=r"add_\(\).*requires grad.*from_numpy"):
+        x += np.ones(2)
+
+    def scaled(v: pb.Tensor) -> pb.Tensor:
+        w = kept = v * 1
+        w *= np.array([3.0, 4.0], dtype="f4")
+        return kept.sum() + w.sum()
+
+    same(grad(scaled)(pb.ones(2)), pb.tensor([4.0, 5.0]))
+    same(vmap(scaled)(pb.ones(3, 2)), pb.full((3,), 9.0))
+
+
+@pytest.mark.parametrize("of", [pb.bool, pb.int32, pb.float32, pb.complex64])
+def test_numpys_bool_is_a_float(of: pb.dtype) -> None:
+    t = pb.tensor([1, 2]).to(of)
+    # There is no `bool - number`.
+    others = (operator.add, operator.mul, operator.truediv, operator.pow)
+    for symbol in others if of is pb.bool else (operator.sub, *others):
+        for flag in (True, False):
+            expected = symbol(t, float(flag))
+            for out in (symbol(t, np.bool_(flag)), getattr(pb, symbol.__name__.replace("true", ""))(t, np.bool_(flag))):
+                assert out.dtype == expected.dtype
+                same(out, expected, equal_nan=True)
+            assert symbol(np.bool_(flag), t).dtype == symbol(float(flag), t).dtype
+    assert pb.tensor(np.bool_(True)).dtype == pb.bool and pb.full((2,), np.bool_(True)).dtype == pb.float32
 
 
 def test_in_place_on_an_array_writes_into_it() -> None:

@@ -5,7 +5,7 @@ use crate::core::Tensor;
 use crate::dense::index as kernels;
 use crate::ops::Value;
 use crate::ops::random::rand_like;
-use crate::ops::signature::{Spatial, floats, of_dtype, of_rank};
+use crate::ops::signature::{Spatial, Truth, floats, of_dtype, of_rank};
 use crate::ops::unary::trunc;
 use crate::ops::value::setting::{Device, Layout, MemoryFormat};
 use crate::rules::basis::{self, add, cast, scale, sub};
@@ -166,7 +166,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.fractional_max_pool2d(pullback.ones(1, 5, 5), 2, output_size=3).shape
     /// pullback.Size([1, 3, 3])
     fn fractional_max_pool2d = "nn.functional.fractional_max_pool2d" (input: &Tensor, kernel_size: &[i64] as Spatial<2, 1>,
-        output_size: &Value = &Value::None, output_ratio: &Value = &Value::None, return_indices: bool = false,
+        output_size: &Value = &Value::None, output_ratio: &Value = &Value::None, return_indices: bool as Truth = false,
         _random_samples: Option<&Tensor> = None) -> Value [RANDOM, NO_OUT, IN_SINGLE] {
         pool(input, &Asked { kernel: kernel_size, size: output_size, ratio: output_ratio, indices: return_indices, samples: _random_samples })
     }
@@ -177,7 +177,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.fractional_max_pool3d(pullback.ones(1, 5, 5, 5), 2, output_size=3).shape
     /// pullback.Size([1, 3, 3, 3])
     fn fractional_max_pool3d = "nn.functional.fractional_max_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>,
-        output_size: &Value = &Value::None, output_ratio: &Value = &Value::None, return_indices: bool = false,
+        output_size: &Value = &Value::None, output_ratio: &Value = &Value::None, return_indices: bool as Truth = false,
         _random_samples: Option<&Tensor> = None) -> Value [RANDOM, NO_OUT, IN_SINGLE] {
         pool(input, &Asked { kernel: kernel_size, size: output_size, ratio: output_ratio, indices: return_indices, samples: _random_samples })
     }

@@ -7,6 +7,7 @@ use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::resample::{self as kernels, Filter, Resample};
 use crate::ops::arith::clamp;
+use crate::ops::signature::Truth;
 use crate::ops::unary::floor;
 use crate::ops::value::Value;
 use crate::rules::basis::{self, cast};
@@ -199,8 +200,8 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True)
     /// tensor([[[0., 1., 2.]]])
     fn interpolate = "nn.functional.interpolate" (input: &Tensor, size: &Value = &Value::None, scale_factor: &Value = &Value::None,
-        mode: &str = "nearest", align_corners: Option<bool> = None, recompute_scale_factor: Option<bool> = None,
-        antialias: bool = false) -> Tensor [SCATTERED, NO_OUT] of ALONG {
+        mode: &str = "nearest", align_corners: Option<bool> = None, recompute_scale_factor: Option<bool> as Truth = None,
+        antialias: bool as Truth = false) -> Tensor [SCATTERED, NO_OUT] of ALONG {
         let filter = checked(input, mode, align_corners, antialias)?;
         let (sizes, factors) = sizes(input, size, scale_factor, recompute_scale_factor == Some(true))?;
         let Some(filter) = filter else {

@@ -9,7 +9,9 @@ use crate::dense::{copy, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
-use crate::ops::signature::{Chosen, HERE, OrBatchMean, Probability, ReductionMode, floats, index_tensor, of_shape};
+use crate::ops::signature::{
+    Chosen, HERE, OrBatchMean, Probability, ReductionMode, Truth, floats, index_tensor, of_shape,
+};
 use crate::ops::softmax::log_softmax;
 use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
@@ -286,8 +288,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
     /// tensor(2.)
-    fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
+    fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> as Truth = None,
+        reduce: Option<bool> as Truth = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         let (a, b) = alike("mse_loss", input, target)?;
         floats(&a)?;
         let d = sub(&a, &b)?;
@@ -295,8 +297,8 @@ ops! { TABLE:
     }
 
     /// Absolute differences.
-    fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] node "MeanBackward0" {
+    fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> as Truth = None,
+        reduce: Option<bool> as Truth = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] node "MeanBackward0" {
         let (a, b) = alike("l1_loss", input, target)?;
         weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce)?)
     }
@@ -307,7 +309,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.nll_loss(pullback.tensor([[-0.5, -1.5]]), pullback.tensor([1]))
     /// tensor(1.5000)
     fn nll_loss = "nn.functional.nll_loss" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
-        size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
+        size_average: Option<bool> as Truth = None, ignore_index: i64 = -100, reduce: Option<bool> as Truth = None,
         reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [NO_OUT, IN_SINGLE] {
         let (loss, w) = picked(input, target, weight, ignore_index)?;
         weighted(&loss, &w, reduction.or_flags(size_average, reduce)?)
@@ -319,7 +321,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.cross_entropy(pullback.tensor([[0.0, 0.0]]), pullback.tensor([1]))
     /// tensor(0.6931)
     fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
-        size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
+        size_average: Option<bool> as Truth = None, ignore_index: i64 = -100, reduce: Option<bool> as Truth = None,
         reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] node "NllLossBackward0" {
         let c = classes(input)?;
         let logp = log_softmax(input, c.dim as i64, None)?;
@@ -350,8 +352,8 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.binary_cross_entropy_with_logits(pullback.tensor([0.0]), pullback.tensor([1.0]))
     /// tensor(0.6931)
     fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
-        target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE, ROW_MAJOR] {
+        target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> as Truth = None,
+        reduce: Option<bool> as Truth = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE, ROW_MAJOR] {
         of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let dtype = crate::ops::join::joint_dtype(&[input, target]);
         let (x, t) = (cast(input, dtype)?, cast(target, dtype)?);
@@ -373,7 +375,7 @@ ops! { TABLE:
 
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
     fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
-        weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
+        weight: Option<&Tensor> = None, size_average: Option<bool> as Truth = None, reduce: Option<bool> as Truth = None,
         reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
         of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let t = cast(target, input.dtype())?;
@@ -414,8 +416,8 @@ ops! { TABLE:
     }
 
     /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
-    fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] node "MeanBackward0" {
+    fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> as Truth = None,
+        reduce: Option<bool> as Truth = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] node "MeanBackward0" {
         let (x, t) = pair(input, target)?;
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?

@@ -8,7 +8,7 @@ use crate::core::{Meta, Outputs, Params, Prim, Primitive, Tensor, call, call_man
 use crate::dense::Array;
 use crate::dense::window::{self, Slide, Windows};
 use crate::ops::Value;
-use crate::ops::signature::{NonZero, Spatial, Strides, inside, of_rank};
+use crate::ops::signature::{NonZero, Spatial, Strides, Truth, inside, of_rank};
 use crate::rules::{Batching, General, Linear, basis, batching, index, shapes};
 use smallvec::{SmallVec, smallvec};
 
@@ -254,7 +254,7 @@ ops! { MAX_TABLE:
     /// tensor([[3., 2.]])
     fn max_pool1d = "nn.functional.max_pool1d" | "max_pool1d" (input: &Tensor, kernel_size: &[i64] as Spatial<1, 1>,
         stride: Option<&[i64]> as Strides<1> = None, padding: &[i64] as Spatial<1, 0> = &[0], dilation: &[i64] as Spatial<1, 1> = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [WINDOW, NO_OUT] node "SqueezeBackward1" {
+        return_indices: bool as Truth = false) -> Value [WINDOW, NO_OUT] node "SqueezeBackward1" {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(1, input)?, return_indices)
     }
@@ -266,7 +266,7 @@ ops! { MAX_TABLE:
     /// pullback.Size([1, 2, 2])
     fn max_pool2d = "nn.functional.max_pool2d" | "max_pool2d" (input: &Tensor, kernel_size: &[i64] as Spatial<2, 1>,
         stride: Option<&[i64]> as Strides<2> = None, padding: &[i64] as Spatial<2, 0> = &[0], dilation: &[i64] as Spatial<2, 1> = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [WINDOW, NO_OUT] node "MaxPool2DWithIndicesBackward0" {
+        return_indices: bool as Truth = false) -> Value [WINDOW, NO_OUT] node "MaxPool2DWithIndicesBackward0" {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(2, input)?, return_indices)
     }
@@ -278,26 +278,26 @@ ops! { MAX_TABLE:
     /// pullback.Size([1, 2, 2, 2])
     fn max_pool3d = "nn.functional.max_pool3d" | "max_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>,
         stride: Option<&[i64]> as Strides<3> = None, padding: &[i64] as Spatial<3, 0> = &[0], dilation: &[i64] as Spatial<3, 1> = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [WINDOW, NO_OUT, IN_SINGLE] node "MaxPool3DWithIndicesBackward0" {
+        return_indices: bool as Truth = false) -> Value [WINDOW, NO_OUT, IN_SINGLE] node "MaxPool3DWithIndicesBackward0" {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(3, input)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last dimension.
     fn adaptive_max_pool1d = "nn.functional.adaptive_max_pool1d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [NO_OUT] node "SqueezeBackward1" {
+        return_indices: bool as Truth = false) -> Value [NO_OUT] node "SqueezeBackward1" {
         max_value(input, adaptive(1, input, output_size)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last two dimensions.
     fn adaptive_max_pool2d = "nn.functional.adaptive_max_pool2d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [NO_OUT] {
+        return_indices: bool as Truth = false) -> Value [NO_OUT] {
         max_value(input, adaptive(2, input, output_size)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last three dimensions.
     fn adaptive_max_pool3d = "nn.functional.adaptive_max_pool3d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [NO_OUT, IN_SINGLE] {
+        return_indices: bool as Truth = false) -> Value [NO_OUT, IN_SINGLE] {
         // Its volumes lie in row-major order, as in PyTorch.
         max_value(&by_rows(input)?, adaptive(3, input, output_size)?, return_indices)
     }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 kinds! {
-    Count Dropped Factor GivenGenerator Inplace NonZero Positive Probability RequiresGrad
+    Count Dropped Factor GivenGenerator Inplace NonZero Positive Probability RequiresGrad Truth
 }
 impl<T> KindOf for Chosen<T> {
     const NAME: &'static str = "Chosen";
@@ -251,6 +251,16 @@ impl Declared<bool> for Inplace {
     type Checked = bool;
     #[inline]
     fn check(asked: bool, _: ArgumentPlace<'_>) -> Result<bool> {
+        Ok(asked)
+    }
+}
+
+/// Whether something is true, whatever it is: where PyTorch's Python asks `if flag:`.
+pub enum Truth {}
+impl<T> Declared<T> for Truth {
+    type Checked = T;
+    #[inline]
+    fn check(asked: T, _: ArgumentPlace<'_>) -> Result<T> {
         Ok(asked)
     }
 }

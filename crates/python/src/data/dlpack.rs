@@ -345,10 +345,12 @@ fn from_dlpack<'py>(
     Ok(tensor::wrap_shared(ext_tensor.py(), t)?.into_any())
 }
 
-/// A DLPack capsule of a tensor's memory.
+/// A DLPack capsule of a tensor's memory, which no derivative follows.
 #[pyfunction]
 fn to_dlpack<'py>(tensor: Slf<'_, 'py>) -> Out<'py> {
-    capsule(tensor.py(), export::exported(tensor.get(), "to_dlpack()")?, false, 0)
+    let plain = tensor.call_method0("detach")?;
+    let plain = plain.cast::<tensor::PyTensor>()?;
+    capsule(tensor.py(), export::exported(plain.get(), "to_dlpack()")?, false, 0)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -65,6 +65,7 @@ pub fn to_int<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     let py = slf.py();
     match number(slf.get(), "int()")? {
         Scalar::Float(x) => Ok(py.get_type::<PyInt>().call1((PyFloat::new(py, x),))?),
+        Scalar::Complex(z) if z.im == 0.0 => Ok(py.get_type::<PyInt>().call1((PyFloat::new(py, z.re),))?),
         Scalar::Complex(_) => Err(PyRuntimeError::new_err("int(): a complex number cannot be converted to int").into()),
         n => Ok(PyInt::new(py, n.as_i64()).into_any()),
     }
@@ -315,7 +316,7 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
 
 /// A flag argument.
 pub fn flag(o: Arg<'_, '_>, default: bool) -> PyResult<bool> {
-    o.map_or(Ok(default), |o| Ok(o.is_truthy()?))
+    o.map_or(Ok(default), |o| Ok(crate::types::flag::truth(&o)?))
 }
 
 descriptors! { METHODS, ATTRIBUTES:

@@ -137,6 +137,10 @@ fn numpy_number(o: Any<'_, '_>, class: &Bound<'_, PyType>) -> PyResult<Option<Sc
         return Ok(None);
     }
     let Some(item) = raised::fitting(py, o.call_method0(intern!(py, "item")))? else { return Ok(None) };
+    // `numpy.bool_` is no bool: PyTorch takes what is neither an int nor a complex number as a float.
+    if let Ok(b) = item.cast::<PyBool>() {
+        return Ok(Some(Scalar::Float(f64::from(u8::from(b.is_true())))));
+    }
     // The item of a NumPy scalar without a Python counterpart, such as longdouble, is itself.
     if item.get_type().is(class) {
         return Ok(raised::fitting(py, o.extract().map_err(Fault::from))?.map(Scalar::Float));

@@ -17,6 +17,8 @@ fn format_of(dtype: DType) -> Option<&'static CStr> {
         DType::I8 => c"b",
         DType::I16 => c"h",
         DType::I32 => c"i",
+        // NumPy writes the dtype of a `long long` out where `long` is as wide.
+        DType::I64 if size_of::<std::ffi::c_long>() == 8 => c"l",
         DType::I64 => c"q",
         DType::F16 => c"e",
         DType::F32 => c"f",

@@ -381,12 +381,13 @@ pub fn tangent(
         return Ok(None);
     }
     Ok(value_of(o).map(Some).ok_or_else(|| {
-        PyTypeError::new_err(short!(
+        let text = short!(
             "{}.{rule}: expected a Tensor or None for {}, but got {}{}",
             methods.name,
             of(),
             type_name(o),
             at_here()
-        ))
+        );
+        if rule == "backward" { PyRuntimeError::new_err(text) } else { PyTypeError::new_err(text) }
     })?)
 }

@@ -94,6 +94,9 @@ descriptors! { METHODS, ATTRIBUTES:
             let text = "data_ptr(): Cannot access data pointer of Tensor that doesn't have storage: it is a value of vmap";
             return Err(Error::runtime(text).into());
         }
+        if slf.get().value().is_abstract() {
+            return int(slf.py(), 0);
+        }
         let place = slf.get().export_memory()?;
         let Some(array) = read::innermost(&place) else { return Err(Error::internal("data_ptr(): no array").into()) };
         int(slf.py(), if array.numel() == 0 { 0 } else { array.ptr() as usize as i64 })

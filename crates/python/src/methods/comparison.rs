@@ -1,5 +1,6 @@
 //! Comparisons of whole tensors, which read data.
 
+use crate::data::export;
 use crate::data::marshal;
 use crate::descriptors;
 use crate::door::descriptors::{Arg, Out};
@@ -113,7 +114,7 @@ descriptors! { METHODS, ATTRIBUTES:
     /// Whether all elements are close to those of `other`.
     fn allclose(slf, other, rtol = None, atol = None, equal_nan = False) {
         let other = tensor("allclose", "other", other)?;
-        let equal_nan = equal_nan.map_or(Ok(false), |e| e.is_truthy())?;
+        let equal_nan = export::flag(equal_nan, false)?;
         answer(slf.py(), are_close(&slf.get().value(), &other, number(rtol, 1e-5)?, number(atol, 1e-8)?, equal_nan)?)
     }
     /// Whether `other` has the same shape and the same elements.

@@ -16,7 +16,7 @@ use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 
 /// The value as PyTorch prints it; values of live transforms show their level and what they wrap.
 pub fn text(t: &Tensor, class: &str) -> Result<String> {
@@ -84,7 +84,7 @@ pub fn format<'py>(slf: Slf<'_, 'py>, spec: &str) -> Out<'py> {
         return Ok(number.call_method1("__format__", (spec,))?);
     }
     if spec.is_empty() {
-        return Ok(PyString::new(py, &repr(slf)?).into_any());
+        return Ok(slf.as_any().str()?.into_any());
     }
     Err(PyTypeError::new_err(short!("unsupported format string passed to {}.__format__", class::type_name(slf))).into())
 }

@@ -5,9 +5,9 @@ use crate::door::synonyms;
 use crate::tensor;
 use crate::types::options;
 use pullback::base::{Error, Result};
-use pullback::ops::signature::{Factor, Inplace, KindOf};
+use pullback::ops::signature::{Factor, Inplace, KindOf, RequiresGrad, Truth};
 use pullback::ops::value::Setting;
-use pullback::ops::{ArgKind, Cost, Entry, Flags, Value};
+use pullback::ops::{ArgKind, Cost, Entry, Flags, Param, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -36,6 +36,18 @@ pub struct Bindable {
     pub inplace: Option<usize>,
     /// Whether its nodes are called otherwise than their primitive.
     pub is_renamed: bool,
+}
+
+/// A flag that PyTorch tests by its truth, where an object that is no bool stands.
+#[cold]
+fn by_truth(p: &Param, o: &Bound<'_, PyAny>) -> Option<Value> {
+    match p.declared {
+        Some(name) if p.kind == ArgKind::Bool && (name == Truth::NAME || name == Inplace::NAME) => {
+            o.is_truthy().ok().map(Value::Bool)
+        }
+        Some(RequiresGrad::NAME) if o.is_none() => Some(Value::Bool(false)),
+        _ => None,
+    }
 }
 
 impl Bindable {
@@ -234,7 +246,8 @@ impl Bindable {
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
             let tensors_only = p.kind == ArgKind::Operand && self.entry.flags.has(Flags::TENSORS);
             let kind = if tensors_only { ArgKind::Tensor } else { p.kind };
-            let value = marshal::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
+            let value = marshal::from_python(kind, p.optional || p.default == Some("None"), &o);
+            let value = value.or_else(|e| by_truth(p, &o).ok_or(e)).map_err(|e| {
                 let message = e.message().to_string();
                 if e.kind() == pullback::base::ErrorKind::Type && message.starts_with("must be") {
                     let place =

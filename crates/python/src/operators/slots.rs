@@ -12,7 +12,6 @@ use crate::operators::indexing;
 use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
-use crate::types::class;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -21,7 +20,7 @@ use pullback::core::node_name::Since;
 use pullback::core::{LevelId, Tensor, level};
 use pullback::ops::value::Operand;
 use pullback::ops::{self, Cost, Entry, arith, autocast, compare, matmul, unary};
-use pullback::skin::write;
+use pullback::skin::{tape, write};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -153,10 +152,27 @@ fn inplace<'py>(
         false => apply(slf, other, cost, f),
     };
     match out? {
-        Some(out) => slf.get().write(name, &out)?,
-        None => inplace_array(slf, other, name, &f)?,
+        Some(out) => {
+            slf.get().write(name, &out)?;
+            Ok(slf.clone().into_any())
+        }
+        None => elsewhere(slf, other, name),
     }
-    Ok(slf.clone().into_any())
+}
+
+/// Python goes on with `slf op other`, so that an array gives a new tensor as in PyTorch; a leaf would miss the step.
+#[cold]
+#[inline(never)]
+fn elsewhere<'py>(slf: Slf<'_, 'py>, other: Any<'_, 'py>, name: &str) -> Out<'py> {
+    let old = slf.get().value();
+    if tape::requires_grad(&old) && tape::is_leaf(&old) && raised::is_of_numpy(other)? {
+        return Err(Error::runtime(format!(
+            "{name}(): with an array, `x op= array` makes a new tensor, and this one is a leaf: can't call numpy() on \
+             Tensor that requires grad; write `x.{name}(pullback.from_numpy(array))`"
+        ))
+        .into());
+    }
+    Ok(slf.py().NotImplemented().into_bound(slf.py()))
 }
 
 /// As [`apply`], in the memory of the tensor if nobody else holds that; with the GIL, behind which others could see it.
@@ -188,36 +204,6 @@ fn kept(slf: Slf<'_, '_>, out: Bound<'_, PyAny>) -> PyResult<()> {
     match out.is(slf) {
         true => Ok(()),
         false => Err(PyTypeError::new_err("an in-place operator was answered by another object").into()),
-    }
-}
-
-/// `slf op= array`, where the array counts as the tensor of its values.
-#[cold]
-#[inline(never)]
-fn inplace_array(
-    slf: Slf<'_, '_>,
-    other: Any<'_, '_>,
-    name: &str,
-    f: &(dyn Fn(Operand<'_>, Operand<'_>) -> Result + Send),
-) -> PyResult<()> {
-    let py = slf.py();
-    let operand = match raised::is_of_numpy(other)? {
-        true => py.import("pullback._arrays")?.getattr("_operand")?.call1((other,))?,
-        false => other.clone(),
-    };
-    let a = slf.get().value();
-    match marshal::tensor(&operand) {
-        Some(b) => {
-            let out = f(Operand::Tensor(&a), Operand::Tensor(&b))?;
-            // The write may reuse the memory only if nobody else holds the value.
-            drop(a);
-            Ok(slf.get().write(name, &out)?)
-        }
-        None => Err(PyTypeError::new_err(short!(
-            "{name}(): unsupported operand type for an in-place operator: Tensor and {}",
-            class::type_name(other)
-        ))
-        .into()),
     }
 }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ... import Tensor, _rrelu_slopes, bfloat16, clone, empty_like, finfo, float16, float32, where
 from ..._casting import lowers
+from ..._warnings import warn
 from .. import functional as F
+from ._flags import check_flags
 from ._nodes import named
 
 TYPE_CHECKING = False
@@ -82,6 +84,7 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """x where it is positive, a * x elsewhere: a is drawn uniformly from [lower, upper) in training, else the mean."""
+    check_flags("rrelu", training=training)
     if not lower <= upper:
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}; swap them"
@@ -169,6 +172,8 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution; with `hard` one-hot, with the gradient of the soft sample."""
+    if eps != 1e-10:
+        warn("gumbel_softmax(): `eps` parameter is deprecated and has no effect; leave it out")
     waited = empty_like(logits).exponential_().clamp(min=finfo(logits.dtype).tiny)
     soft = ((logits - waited.log()) / tau).softmax(dim)
     if not hard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import Tensor, arange, int64, no_grad, where, zeros
 from ..._warnings import warn
 from .. import functional as F
+from ._flags import check_flags
 from ._nodes import named
 
 TYPE_CHECKING = False
@@ -41,6 +42,7 @@ def embedding_bag(
         not fit.
         NotImplementedError: for weights of samples with another mode than sum.
     """
+    check_flags("embedding_bag", sparse=sparse)
     if not weight.is_floating_point() and input.is_floating_point():
         warn(
             "Argument order of nn.functional.embedding_bag was changed: the indices come first, and the weights second"

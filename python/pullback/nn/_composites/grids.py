@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import Tensor, cat, linspace, ones
 from ..._warnings import warn
+from ._flags import check_flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             "first and last elements. Give align_corners=True if the grid was made for their middles."
         )
         align_corners = False
+    check_flags("affine_grid", align_corners=align_corners)
     sizes = [int(n) for n in size]
     _check(theta, sizes)
     if align_corners and min(sizes[2:]) == 1:

@@ -8,6 +8,7 @@ from ... import Tensor, arange, bfloat16, float16, int64, result_type, where
 from ..._casting import in_single
 from ..._warnings import warn
 from .. import functional as F
+from ._flags import check_flags
 from ._nodes import named
 from .activations import wide
 
@@ -187,6 +188,7 @@ def poisson_nll_loss(
 ) -> Tensor:
     """The negative log likelihood of Poisson counts; `full` adds Stirling's approximation for targets above 1."""
     reduction = reduction_of(size_average, reduce, reduction)
+    check_flags("poisson_nll_loss", log_input=log_input, full=full)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         large = where(target > 1, target, 2.0)
@@ -324,15 +326,18 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """The sum over classes i outside of the targets, and j among them, of max(0, 1 - (x[j] - x[i])), over the classes.
 
-    Targets are classes by row, ended by -1.
+    Targets are classes by row, ended by -1; any other number raises `RuntimeError`.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     rows, y = _rows(input, target, 2)
-    listed = (y < 0).to(y.dtype).cumsum(1) == 0
+    end = y == -1
+    listed = end.to(y.dtype).cumsum(1) == 0
+    # What is no class is refused behind the end, too.
+    of_target = rows.gather(1, where(end, 0, y))
     safe = where(listed, y, 0)
     hits = (safe.unsqueeze(2) == arange(rows.size(1))) & listed.unsqueeze(2)
     outside = ~hits.any(1)
-    gap = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0.0)
+    gap = (1 - of_target.unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0.0)
     loss = where(listed.unsqueeze(2) & outside.unsqueeze(1), gap, 0.0).sum((1, 2)) / rows.size(1)
     return named(_of_rows(loss.squeeze(0) if input.dim() <= 1 else loss, reduction), "MultilabelMarginLossBackward0")
 
@@ -357,6 +362,7 @@ def triplet_margin_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}; give the distance to keep, such as 1.0")
+    check_flags("triplet_margin_loss", swap=swap)
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "

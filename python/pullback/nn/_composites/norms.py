@@ -7,6 +7,7 @@ import math
 from ... import Tensor, bfloat16, empty_like, float16, float32
 from ..._warnings import warn
 from .. import functional as F
+from ._flags import check_flags
 
 
 def instance_norm(
@@ -28,6 +29,7 @@ def instance_norm(
         ValueError: for a channel of one element, whose variance is not known.
         RuntimeError: for tensors whose sizes do not fit.
     """
+    check_flags("instance_norm", use_input_stats=use_input_stats)
     if input.dim() < 2:
         raise RuntimeError(f"instance_norm(): expected an input of at least 2 dimensions, got {input.dim()}")
     if not use_input_stats:
@@ -92,6 +94,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises ValueError for a probability outside of [0, 1], and RuntimeError for another number of dimensions.
     """
+    check_flags("dropout1d", training=training)
     _check_p(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
@@ -106,6 +109,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Three dimensions are (N, C, L). Raises ValueError for a probability outside of [0, 1].
     """
+    check_flags("dropout2d", training=training)
     _check_p(p)
     if input.dim() not in (3, 4):
         _warn_of_dims("dropout2d", input, "a batch of (N, C, H, W), or (N, C, L)")
@@ -124,6 +128,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises ValueError for a probability outside of [0, 1].
     """
+    check_flags("dropout3d", training=training)
     _check_p(p)
     if input.dim() not in (4, 5):
         _warn_of_dims("dropout3d", input, "(N, C, D, H, W) or (C, D, H, W)")
@@ -145,6 +150,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
     Raises ValueError for a probability outside of [0, 1].
     """
+    check_flags("alpha_dropout", training=training)
     _check_p(p)
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -158,6 +164,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
     Raises ValueError for a probability outside of [0, 1].
     """
+    check_flags("feature_alpha_dropout", training=training)
     _check_p(p)
     if not training or p == 0 or input.numel() == 0:
         return input

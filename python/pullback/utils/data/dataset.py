@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from ... import _core
 from ..._core import Generator, Tensor
+from ..._warnings import warn
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -236,6 +237,8 @@ def random_split(
         sizes = [math.floor(n * fraction) for fraction in lengths]
         for k in range(n - sum(sizes)):
             sizes[k % len(sizes)] += 1
+        for k in (k for k, size in enumerate(sizes) if size == 0):
+            warn(f"random_split(): Length of split at index {k} is 0. This might result in an empty dataset.")
     else:
         sizes = list(lengths)  # type: ignore[arg-type]
     if sum(sizes) != n:
