@@ -7,6 +7,7 @@ from types import ModuleType
 from . import _core
 from . import cuda as _cuda
 from ._absent import absent
+from .futures import Future as Future
 from .overrides import DisableTorchFunction as DisableTorchFunction
 from .overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .overrides import _EnableTorchFunction as _EnableTorchFunction
@@ -62,6 +63,42 @@ def _get_accelerator(check: bool | None = None) -> Any:
 def _has_mps() -> bool:
     """False."""
     return False
+
+
+class _Keys(type):
+    def __getattr__(cls, name: str) -> str:
+        if name.startswith("__"):
+            raise AttributeError(f"type object 'DispatchKey' has no attribute {name!r}")
+        return name
+
+
+class DispatchKey(metaclass=_Keys):
+    """Names of what PyTorch chooses kernels by; there is one kernel of each operator here."""
+
+
+class DispatchKeySet(frozenset["str"]):
+    """A set of such names."""
+
+    def __new__(cls, *keys: Any) -> DispatchKeySet:
+        return super().__new__(cls, keys)
+
+    def add(self, key: str) -> DispatchKeySet:
+        return DispatchKeySet(*self, key)
+
+    has = frozenset.__contains__
+
+
+class _ExcludeDispatchKeyGuard:
+    """A context that changes nothing: no kernel is chosen by keys."""
+
+    def __init__(self, keys: Any) -> None:
+        self.keys = keys
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        pass
 
 
 class _Functions(ModuleType):

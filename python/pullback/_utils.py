@@ -4,6 +4,7 @@ from typing import Any
 
 from ._core import Tensor, functions
 from ._core import dtype as DType
+from .compiler import is_compiling as is_compiling
 from .serialization._names import Rebuild
 
 __all__ = [

@@ -104,6 +104,11 @@ def assume_constant_result(fn: _F) -> _F:
     return fn
 
 
+def is_compile_supported(device_type: Any) -> bool:
+    """False: nothing is compiled for any device."""
+    return False
+
+
 def is_compiling() -> bool:
     """False."""
     return False

@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from urllib.parse import urlparse
@@ -32,6 +33,13 @@ ENV_TORCH_HOME = "TORCH_HOME"
 ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
 DEFAULT_CACHE_DIR = "~/.cache"
 _chosen: str | None = None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":
+        with suppress(ImportError):
+            return import_module("tqdm").tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _get_torch_home() -> str:

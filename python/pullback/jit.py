@@ -126,6 +126,10 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+# Marks that PyTorch's own libraries put on functions.
+_overload = _overload_method = _script_if_tracing = script_if_tracing
+
+
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The method as it is."""
     return fn

@@ -15,7 +15,9 @@ from ._standins import is_loaded, is_part, module_like, stand_in, stands
 # Modules that have another name here, or a class of names.
 _OTHERS = {
     "torch._VF": "pullback",
+    "torch._custom_ops": "pullback.library",
     "torch._dynamo": "pullback.compiler",
+    "torch._dynamo.utils": "pullback.compiler",
     "torch.utils.flop_counter": "pullback.compiler",
     "torch.autograd.profiler_util": "pullback.autograd.profiler",
     "torch.profiler.profiler": "pullback.profiler",

@@ -15,8 +15,6 @@ _AT_ONCE = frozenset({"_C", "_inductor"})
 _NAMED = frozenset({"_C.Graph", "_C.Node", "_C.ScriptFunction", "_C.ScriptModule", "_C.Value"})
 # Whole parts that PyTorch loads by itself, so that programs name what is in them without importing them.
 _LOADED = frozenset("ao classes export fx masked monitor nested package quantization sparse".split())
-# Decorators that tell a part something of a function, and leave it as it is.
-_MARKS = frozenset({("fx", "wrap")})
 # The stand-ins that modules of this package hold: module and name.
 _held: set[tuple[str, str]] = set()
 
@@ -62,13 +60,24 @@ def _marked(function: Any) -> Any:
     return function
 
 
+def _marker(*args: Any, **kwargs: Any) -> Any:
+    return _marked
+
+
+# What tells a part something of a function, and leaves it as it is.
+_MARKS = {
+    ("fx", "wrap"): _marked,
+    ("symbolic_helper", "parse_args"): _marker,
+}
+
+
 def _member(path: str, name: str) -> Any:
     """What stands for a name in what is out of scope: an answer for a question, the function itself for a mark, what
     `typing` has for an annotation, and else a stand-in."""
     if path.endswith("jit.annotations") and name in typing.__all__:
         return getattr(typing, name)
-    if (path.rpartition(".")[2], name) in _MARKS:
-        return _marked
+    if mark := _MARKS.get((path.rpartition(".")[2], name)):
+        return mark
     return not_there if is_question(name) else stand_in(f"{path}.{name}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -239,6 +240,14 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
 
+def _is_of_a_library_elsewhere(op: CustomOpDef | str) -> bool:
+    """Whether a package registers a rule for an operator of its own compiled library, which cannot be loaded here."""
+    if not isinstance(op, str) or op in OPERATORS:
+        return False
+    own = sys._getframe(2).f_globals.get("__name__", "").partition(".")[0]
+    return op.partition("::")[0] == own and not any(name.startswith(f"{own}::") for name in OPERATORS)
+
+
 def _found(op: CustomOpDef | str, what: str) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
@@ -280,6 +289,8 @@ def register_fake(
     With `allow_override=False`, an operator that has one raises RuntimeError.
     """
     _check_library(lib, "register_fake")
+    if _is_of_a_library_elsewhere(op):
+        return (lambda f: f) if func is None else func
     found = _found(op, "register_fake")
     if not allow_override and found._fake is not None and found._schema.returns:
         raise RuntimeError(f"register_fake(): {found._qualname} has a fake already; allow_override=True replaces it")
@@ -296,6 +307,8 @@ def register_autograd(
 ) -> None:
     """`CustomOpDef.register_autograd` of an operator or its name."""
     _check_library(lib, "register_autograd")
+    if _is_of_a_library_elsewhere(op):
+        return
     _found(op, "register_autograd").register_autograd(backward, setup_context=setup_context)
 
 

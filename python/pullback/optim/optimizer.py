@@ -13,6 +13,23 @@ from .. import Tensor, enable_grad, set_grad_enabled
 from .._warnings import warn
 from ..utils.hooks import RemovableHandle
 from ._grouping import grouped
+from ._inner import DeviceDict as DeviceDict
+from ._inner import _capturable_doc as _capturable_doc
+from ._inner import _device_dtype_check_for_fused as _device_dtype_check_for_fused
+from ._inner import _differentiable_doc as _differentiable_doc
+from ._inner import _disable_dynamo_if_unsupported as _disable_dynamo_if_unsupported
+from ._inner import _dispatch_sqrt as _dispatch_sqrt
+from ._inner import _foreach_doc as _foreach_doc
+from ._inner import _foreach_supported_types as _foreach_supported_types
+from ._inner import _fused_doc as _fused_doc
+from ._inner import _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices
+from ._inner import _get_fused_kernels_supported_devices as _get_fused_kernels_supported_devices
+from ._inner import _get_scalar_dtype as _get_scalar_dtype
+from ._inner import _maximize_doc as _maximize_doc
+from ._inner import _params_doc as _params_doc
+from ._inner import _stack_if_compiling as _stack_if_compiling
+from ._inner import _to_scalar as _to_scalar
+from ._inner import _view_as_real as _view_as_real
 
 Group: TypeAlias = dict[str, Any]
 StateDict: TypeAlias = dict[str, Any]
