@@ -423,3 +423,19 @@ def test_gradients_stay_objects_where_a_module_is_cast() -> None:
         p.grad is g and p.grad.dtype == p.dtype == pb.float64
         for p, g in zip(m.double().parameters(), grads, strict=True)
     )
+
+
+def test_what_the_class_has_is_found_before_a_submodule_of_that_name() -> None:
+    class Named(nn.Module):
+        scale = 3
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.parameters = nn.ParameterList([nn.Parameter(pb.ones(2))])
+            self.scale = nn.Linear(2, 1)
+
+    module = Named()
+    for made in (module, copy.deepcopy(module)):
+        assert [name for name, _ in made.named_parameters()] == ["parameters.0", "scale.weight", "scale.bias"]
+        assert len(list(made.parameters())) == 3 and made.scale == 3
+        assert list(made._modules) == ["parameters", "scale"] and "scale" not in made.__dict__
