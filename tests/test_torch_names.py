@@ -264,3 +264,21 @@ def test_stance_of_a_compiler_that_is_not_there():
         assert f(1) == 2
     with pytest.raises(RuntimeError, match="invalid stance 'none'; give one of default, force_eager"):
         pb.compiler.set_stance("none")
+
+
+def test_classes_of_dtypes_stand_in_annotations() -> None:
+    kind = pb.LongTensor | None
+    assert isinstance(None, kind) and isinstance(pb.ones(1).long(), kind) and not isinstance(pb.ones(1), kind)
+    assert repr(kind) == "pullback.LongTensor | None"
+    other = int | (str | pb.LongTensor) | pb.FloatTensor
+    assert all(isinstance(x, other) for x in (3, "", pb.ones(1), pb.ones(1).long()))
+    assert not isinstance(pb.ones(1).double(), other)
+
+
+def test_recording_is_switched_by_the_inner_name() -> None:
+    was = pb.is_grad_enabled()
+    try:
+        pb._C._set_grad_enabled(False)
+        assert not pb.is_grad_enabled()
+    finally:
+        pb._C._set_grad_enabled(was)

@@ -37,6 +37,11 @@ def _is_torch_function_all_disabled() -> bool:
     return bool(_core.overrides._asking() == 2)
 
 
+def _set_grad_enabled(enabled: bool) -> None:
+    """Whether operators record, in this thread from now on."""
+    _core.set_grad_enabled(enabled)
+
+
 def _get_tracing_state() -> None:
     """None: no program is being traced by TorchScript."""
 

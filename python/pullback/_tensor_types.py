@@ -71,11 +71,36 @@ class _Type(str):
 
     __hash__ = str.__hash__
 
+    def __or__(self, other: Any) -> "_Either":
+        return _Either(self).__or__(other)
+
+    def __ror__(self, other: Any) -> "_Either":
+        return _Either(self).__ror__(other)
+
     def __repr__(self) -> str:
         return f"<class 'pullback.{self.__name__}'>"
 
     def __reduce__(self) -> Any:
         return named, (f"torch.{self.__name__}",)
+
+
+class _Either:
+    """What `|` makes of these classes, as of all others: for annotations, and to ask for instances."""
+
+    def __init__(self, *kinds: Any) -> None:
+        self.__args__ = kinds
+
+    def __or__(self, other: Any) -> "_Either":
+        return _Either(*self.__args__, *getattr(other, "__args__", (other,)))
+
+    def __ror__(self, other: Any) -> "_Either":
+        return _Either(*getattr(other, "__args__", (other,)), *self.__args__)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return any(instance is None if kind is None else isinstance(instance, kind) for kind in self.__args__)
+
+    def __repr__(self) -> str:
+        return " | ".join(f"pullback.{k.__name__}" if isinstance(k, _Type) else str(k) for k in self.__args__)
 
 
 TYPES = {name: _Type(name, dtype) for name, dtype in _DTYPES.items()}

@@ -2,6 +2,7 @@
 
 use super::matmul::same_dtype;
 use super::value::Value;
+use crate::base::promote::promote;
 use crate::base::shape::wrap_arguments;
 use crate::base::{ErrorKind, Result, Scalar, Shape};
 use crate::core::params::Dims;
@@ -185,18 +186,29 @@ fn merged(a: &Term, b: &Term, label: u32) -> Result<usize> {
     }
 }
 
+/// Both in one dtype: where nothing is summed, a product has the dtype of both together, as that of `mul`.
+fn in_one_dtype(a: &mut Tensor, b: &mut Tensor, sums: bool) -> Result<()> {
+    // A sum of integers is wider than what nothing was summed of.
+    if sums && [&*a, &*b].iter().any(|t| t.dtype().is_differentiable()) {
+        same_dtype(&[a, b])?;
+    }
+    let dtype = promote(a.dtype(), b.dtype());
+    *a = basis::cast(a, dtype)?;
+    *b = basis::cast(b, dtype)?;
+    Ok(())
+}
+
 /// The product of two terms as a batched matrix product; labels that `keep` does not hold are summed.
 fn contract(mut a: Term, mut b: Term, keep: impl Fn(u32) -> bool) -> Result<Term> {
     let (la, lb) = (a.labels.clone(), b.labels.clone());
     a.sum_out(|l| keep(l) || lb.contains(&l))?;
     b.sum_out(|l| keep(l) || la.contains(&l))?;
-    // A sum of integers is wider than what nothing was summed of.
+    let shared = |t: &Term, l: u32| t.size(l).is_some_and(|n| n != 1);
     if a.value.dtype() != b.value.dtype() {
-        a.value = super::reduce::accumulated(&a.value, None)?;
-        b.value = super::reduce::accumulated(&b.value, None)?;
+        let sums = a.labels.iter().any(|&l| !keep(l) && shared(&a, l) && shared(&b, l));
+        in_one_dtype(&mut a.value, &mut b.value, sums)?;
     }
     no_bools(ErrorKind::NotImplemented, a.value.dtype())?;
-    let shared = |t: &Term, l: u32| t.size(l).is_some_and(|n| n != 1);
     // A label of size 1 in one operand broadcasts: only labels that both really have are contracted.
     let batch: Labels = a.labels.iter().filter(|&&l| b.labels.contains(&l) && keep(l)).copied().collect();
     let inner: Labels = a.labels.iter().filter(|&&l| b.labels.contains(&l) && !keep(l)).copied().collect();
@@ -234,9 +246,6 @@ fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
     let Some(first) = operands.first() else {
         refuse!(Runtime, "must provide at least one operand; give the tensors after the equation")
     };
-    if operands.iter().any(|t| t.dtype() != first.dtype()) {
-        same_dtype(operands)?;
-    }
     let ranks: Vec<usize> = operands.iter().map(|t| t.rank()).collect();
     let eq = parse(equation, &ranks)?;
     let mut terms: Vec<Term> =

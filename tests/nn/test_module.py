@@ -423,3 +423,28 @@ def test_gradients_stay_objects_where_a_module_is_cast() -> None:
         p.grad is g and p.grad.dtype == p.dtype == pb.float64
         for p, g in zip(m.double().parameters(), grads, strict=True)
     )
+
+
+def test_what_the_class_has_is_found_before_a_submodule_of_that_name() -> None:
+    class Named(nn.Module):
+        scale = 3
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.parameters = nn.ParameterList([nn.Parameter(pb.ones(2))])
+            self.scale = nn.Linear(2, 1)
+
+    module = Named()
+    for made in (module, copy.deepcopy(module)):
+        assert [name for name, _ in made.named_parameters()] == ["parameters.0", "scale.weight", "scale.bias"]
+        assert len(list(made.parameters())) == 3 and made.scale == 3
+        assert list(made._modules) == ["parameters", "scale"] and "scale" not in made.__dict__
+
+
+def test_a_module_has_other_tensors_for_a_while() -> None:
+    layer, other = nn.Linear(2, 1), pb.ones(1, 2, requires_grad=True)
+    own = layer.weight
+    with pytest.raises(ZeroDivisionError), nn.utils.stateless._reparametrize_module(layer, {"weight": other}):
+        layer(pb.ones(2)).sum().backward()
+        raise ZeroDivisionError
+    assert layer.weight is own and own.grad is None and other.grad.tolist() == [[1.0, 1.0]]

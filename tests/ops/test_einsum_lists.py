@@ -66,6 +66,23 @@ def test_equations(equation: str, operands: Any) -> None:
     same(pb.einsum(equation, *operands), pb.tensor(np.einsum(equation, *arrays)))
 
 
+@pytest.mark.parametrize("equation", ["ab,bc->abc", "ab,cd->abcd", "ab,bc->bac", "ab,cd->a", "ab,ab->ab", "ab,->ab"])
+@pytest.mark.parametrize("dtype", [pb.float32, pb.int64, pb.bool])
+def test_dtypes_are_promoted_where_no_label_is_summed_of_both(equation: str, dtype: Any) -> None:
+    shapes = {"bc": (3, 4), "cd": (4, 5), "ab": (2, 3), "": ()}
+    other = (numbers(*shapes[equation[3 : equation.index("-")]], seed=3) * 4).to(dtype)
+    f = lambda a: pb.einsum(equation, a, other)
+    same(f(x), pb.einsum(equation, x, other.double()))
+    assert pb.autograd.gradcheck(f, (x.clone().requires_grad_(),))
+    same(pb.func.vmap(f)(pb.stack([x, 2 * x])), pb.stack([f(x), f(2 * x)]))
+
+
+def test_sums_of_products_ask_for_one_dtype() -> None:
+    for equation, other in [("ab,bc->ac", y), ("ab,ab->", x), ("ab,ab->a", x)]:
+        with pytest.raises(RuntimeError, match=r"einsum\(\): .*same dtype, but got float64 and float32"):
+            pb.einsum(equation, x, other.float())
+
+
 def test_what_is_no_list() -> None:
     with pytest.raises(RuntimeError, match=r"einsum\(\): .*within \[0, 52\); number dimensions from 0 on"):
         pb.einsum(x, [0, 52])

@@ -71,20 +71,28 @@ def functional_call(
 
     if not isinstance(module, Module):
         raise TypeError(f"functional_call(): argument 'module' must be a Module, got {type(module).__name__}")
-    given = _one_dict(parameter_and_buffer_dicts)
-    places = _places(module, given, tie_weights, strict)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    undo: list[tuple[Any, str, Any]] = []
-    try:
-        for name, held in places.items():
-            for registry, leaf in held:
-                undo.append((registry, leaf, registry.get(leaf, _NOTHING)))
-                registry[leaf] = given[name]
+    with Replaced(module, _one_dict(parameter_and_buffer_dicts), tie_weights=tie_weights, strict=strict):
         result: _R = module(*args, **(kwargs or {}))
         return result
-    finally:
-        _write_back(given, places)
-        for registry, leaf, tensor in reversed(undo):
+
+
+class Replaced:
+    """A context in which a module has other tensors."""
+
+    def __init__(self, module: Any, given: Any, *, tie_weights: bool = False, strict: bool = False) -> None:
+        self.given, self.places = given, _places(module, given, tie_weights, strict)
+        self.undo: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> None:
+        for name, held in self.places.items():
+            for registry, leaf in held:
+                self.undo.append((registry, leaf, registry.get(leaf, _NOTHING)))
+                registry[leaf] = self.given[name]
+
+    def __exit__(self, *error: object) -> None:
+        _write_back(self.given, self.places)
+        for registry, leaf, tensor in reversed(self.undo):
             if tensor is not _NOTHING:
                 registry[leaf] = tensor
             elif leaf in registry:

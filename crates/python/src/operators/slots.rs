@@ -300,7 +300,6 @@ slots! {
     __truediv__ __rtruediv__ __itruediv__ = "div" "__rtruediv__" "div_" Cheap div;
     __floordiv__ __rfloordiv__ __ifloordiv__ = "__floordiv__" "__rfloordiv__" "floor_divide_" Cheap arith::floor_divide;
     __mod__ __rmod__ __imod__ = "remainder" "__rmod__" "remainder_" Transcendental remainder;
-    __matmul__ __rmatmul__ __imatmul__ = "matmul" "__rmatmul__" "matmul_" Product matmul;
     __and__ __rand__ __iand__ = "__and__" "bitwise_and" "bitwise_and_" Cheap compare::bitwise_and;
     __or__ __ror__ __ior__ = "__or__" "bitwise_or" "bitwise_or_" Cheap compare::bitwise_or;
     __xor__ __rxor__ __ixor__ = "__xor__" "bitwise_xor" "bitwise_xor_" Cheap compare::bitwise_xor;
@@ -317,6 +316,13 @@ slots! {
         }
         fn __clear__(&self) {
             self.clear();
+        }
+        // Without the form in place, as PyTorch has it: a product need not have the shape of what stands on the left.
+        fn __matmul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
+            binary(slf, other, ["matmul", "__matmul__"], Cost::Product, matmul)
+        }
+        fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
+            binary(slf, other, ["__rmatmul__", "__rmatmul__"], Cost::Product, |a, b| matmul(b, a))
         }
         fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
             binary(slf, other, ["__pow__", "__pow__"], Cost::Transcendental, arith::pow)

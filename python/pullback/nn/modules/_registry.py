@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _MISSING: Any = object()
 
 
+def _of_class(owner: object, name: Any) -> bool:
+    """Whether the class has an attribute of this name, which PyTorch's modules find before what is registered."""
+    return any(name in vars(kind) for kind in type(owner).__mro__)
+
+
 class Registry(dict):  # type: ignore[type-arg]
     """A dict of a module whose items are attributes of the module as well."""
 
@@ -46,7 +51,9 @@ class Registry(dict):  # type: ignore[type-arg]
 
     def __setitem__(self, name: Any, value: Any) -> None:
         dict.__setitem__(self, name, value)
-        self._attributes()[name] = value
+        owner = self.owner()
+        if owner is not None and not _of_class(owner, name):
+            owner.__dict__[name] = value
 
     def __delitem__(self, name: Any) -> None:
         value = self[name]
@@ -104,7 +111,7 @@ def registry_of(owner: object, items: Any = ()) -> Registry:
     made.owner = ref(owner)
     if items:
         dict.update(made, items)
-        owner.__dict__.update(made)
+        owner.__dict__.update((name, value) for name, value in made.items() if not _of_class(owner, name))
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..._warnings import warn
+from ...func.functional_calls import Replaced
 from ...func.functional_calls import functional_call as _functional_call_of_func
 
 TYPE_CHECKING = False
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["functional_call"]
+_reparametrize_module = Replaced
 
 
 def functional_call(
