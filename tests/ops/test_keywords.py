@@ -332,6 +332,8 @@ UNREAD = {
     ),
     "nn/attention.py:sdpa_kernel(set_priority)": "there is one kernel",
     "optim/adafactor.py:_first(options)": "one of several functions of one signature",
+    **dict.fromkeys((f"as_torch/_standins.py:_marker({p})" for p in ("args", "kwargs")), "marks say nothing here"),
+    "optim/_inner.py:_disable_dynamo_if_unsupported(single_tensor_fn)": "nothing is compiled",
     **dict.fromkeys(
         (f"optim/sgd.py:sgd({name})" for name in ("foreach", "fused", "has_sparse_grad")),
         "there is one way of a step, and gradients are dense",
@@ -347,7 +349,7 @@ UNREAD = {
             *(f"storage.py:{f}(non_blocking)" for f in ("to", "copy_", "type", "cuda")),
             *(f"utils/checkpoint.py:set_device_states({p})" for p in ("states", "device_type")),
             "utils/checkpoint.py:get_device_states(args)",
-            "_forms.py:cast(non_blocking)",
+            *("_forms.py:cast(non_blocking)", "optim/_inner.py:_device_dtype_check_for_fused(cuda_unsupported)"),
             *(
                 f"optim/optimizer.py:_default_to_fused_or_foreach({p})"
                 for p in ("params", "differentiable", "use_fused")
