@@ -241,7 +241,8 @@ pub struct Entry {
     /// Lines as the compiler gives them. One text has one address that is relocated when the library is loaded.
     pub doc: &'static str,
     pub flags: Flags,
-    pub nodes: NodeNames,
+    /// Where nodes are not called after the path.
+    pub nodes: Option<&'static NodeNames>,
     pub run: fn(&[Value]) -> Result<Value>,
     pub fast: Fast,
 }
@@ -272,19 +273,27 @@ impl Entry {
     pub const fn takes_out(&self) -> bool {
         self.is_function() && !self.flags.has(Flags::VIEW) && !self.flags.has(Flags::NO_OUT)
     }
-    fn is_other(&self, args: &[Value]) -> bool {
-        let Some(by) = self.params.get(self.nodes.by) else { return false };
-        match args.get(self.nodes.by) {
+    fn is_other(&self, nodes: &NodeNames, args: &[Value]) -> bool {
+        let Some(by) = self.params.get(nodes.by).filter(|_| nodes.by > 0) else { return false };
+        match args.get(nodes.by) {
             None | Some(Value::Missing | Value::None) => false,
             Some(Value::Number(_)) => by.kind != ArgKind::Operand,
             Some(Value::Str(word)) => by.default.is_none_or(|default| default.trim_matches('"') != word),
             Some(_) => true,
         }
     }
+    /// What nodes of its results are usually called, and what they are called otherwise.
+    pub fn node_names(&'static self) -> (&'static &'static str, &'static &'static str) {
+        self.nodes.map_or((&self.name, &self.name), |nodes| (&nodes.usual, &nodes.other))
+    }
     /// Gives the new nodes that a result comes from the name of this operator.
     #[inline(always)]
     pub fn name_nodes(&'static self, since: Since, args: &[Value], out: &Value) {
-        let named = if self.nodes.by > 0 && self.is_other(args) { &self.nodes.other } else { &self.nodes.usual };
+        let named = match self.nodes {
+            None => &self.name,
+            Some(nodes) if self.is_other(nodes, args) => &nodes.other,
+            Some(nodes) => &nodes.usual,
+        };
         match out {
             Value::Tensor(t) => since.name(t, named),
             out => name_all(since, out, named),

@@ -62,7 +62,7 @@ macro_rules! ops {
                 named: $crate::__class!($($class $($field)+)?),
                 doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
-                nodes: $crate::__nodes!([$($p)* $($($kp)+)?] $path $($node $($by $other_node)?)?),
+                nodes: $crate::__nodes!([$($p)* $($($kp)+)?] $($node $($by $other_node)?)?),
                 run: |values| {
                     let mut slots = values.iter();
                     $($crate::__arg!(slots, $path, $p, $t $(, $d)?);)*
@@ -198,14 +198,14 @@ macro_rules! __primitive {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nodes {
-    ([$($p:ident)*] $path:literal) => {
-        $crate::ops::entry::NodeNames::one($path)
+    ([$($p:ident)*]) => {
+        None
     };
-    ([$($p:ident)*] $path:literal $node:literal) => {
-        $crate::ops::entry::NodeNames::one($node)
+    ([$($p:ident)*] $node:literal) => {
+        Some(&$crate::ops::entry::NodeNames::one($node))
     };
-    ([$($p:ident)*] $path:literal $node:literal $by:ident $other:literal) => {
-        $crate::ops::entry::NodeNames::two($node, &[$(stringify!($p)),*], stringify!($by), $other)
+    ([$($p:ident)*] $node:literal $by:ident $other:literal) => {
+        Some(const { &$crate::ops::entry::NodeNames::two($node, &[$(stringify!($p)),*], stringify!($by), $other) })
     };
 }
 
@@ -377,7 +377,7 @@ macro_rules! __unary_entries {
                 named: None,
                 doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
-                nodes: $crate::ops::entry::NodeNames::one($path),
+                nodes: None,
                 run: |values| {
                     let mut slots = values.iter();
                     $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
@@ -497,7 +497,7 @@ macro_rules! __binary_entries {
                 named: None,
                 doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
-                nodes: $crate::__nodes!([input other] $path $($node $by $other_node)?),
+                nodes: $crate::__nodes!([input other] $($node $by $other_node)?),
                 run: |values| {
                     let mut slots = values.iter();
                     $crate::__arg!(slots, $path, input, $first);

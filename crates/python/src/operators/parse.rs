@@ -59,7 +59,7 @@ impl Bindable {
             limit: if entry.flags.has(Flags::ROW_MAJOR) { 0 } else { entry.flags.cost().limit() },
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
-            is_renamed: entry.nodes.other != entry.name,
+            is_renamed: entry.nodes.is_some(),
             inplace: entry.params.iter().position(|p| p.declared == Some(Inplace::NAME)),
             memory_format: entry.params.iter().position(|p| p.kind == ArgKind::Setting(Setting::MemoryFormat)),
         }

@@ -196,7 +196,7 @@ fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
             let x = cell(0)?.value();
             let y = cell(1)?.value();
             let since = Since::now();
-            let named = |out| if b.is_renamed { since.named(out, &b.entry.nodes.other) } else { out };
+            let named = |out| if b.is_renamed { since.named(out, b.entry.node_names().1) } else { out };
             (slots[2].is_null() && !b.cost.is_long_of(&x, &y)).then(|| f(&x, &y).map(named))
         }
         Fast::Product(f) if level::autocast().is_none() => {
@@ -204,9 +204,9 @@ fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
             // SAFETY: None is immortal.
             let summand = !slots[2].is_null() && slots[2] != unsafe { ffi::Py_None() };
             let z = if summand { Some(cell(2)?.value()) } else { None };
-            let (since, nodes) = (Since::now(), &b.entry.nodes);
+            let (since, (usual, other)) = (Since::now(), b.entry.node_names());
             let settled = |out| {
-                let out = since.named(out, if summand { &nodes.other } else { &nodes.usual });
+                let out = since.named(out, if summand { other } else { usual });
                 if slot::is_row_major(&out) { Ok(out) } else { slot::settled(out, false) }
             };
             (!b.cost.is_long_of(&x, &y)).then(|| f(&x, &y, z.as_ref()).and_then(settled))

@@ -130,7 +130,7 @@ fn binary<'py>(
 /// What nodes of `a @ b` are called: as those of `matmul(a, b)`.
 fn product_node() -> &'static &'static str {
     static ENTRY: OnceLock<Option<&'static Entry>> = OnceLock::new();
-    ENTRY.get_or_init(|| ops::find("matmul")).map_or(&"matmul", |entry| &entry.nodes.usual)
+    ENTRY.get_or_init(|| ops::find("matmul")).map_or(&"matmul", |entry| entry.node_names().0)
 }
 
 /// `slf op= other`: the object stays, its cell gets a new value. What somebody else answers takes the object's place.
