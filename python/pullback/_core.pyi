@@ -800,12 +800,7 @@ class Tensor:
     def any(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def apply_(self, callable: Any) -> Any:
-        """Each element replaced by what a function of Python gives for it: slow, and without a derivative.
-
-            >>> import pullback
-            >>> pullback.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
-            tensor([2., 3.])
-        """
+        """Each element replaced by what a function of Python gives for it: slow, and without a derivative."""
     def arccos(self) -> Tensor:
         """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
     def arccos_(self) -> Self:
@@ -847,13 +842,7 @@ class Tensor:
         given.
         """
     def as_strided_(self, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Self:
-        """Makes this tensor the view of its own memory that sizes, strides and an offset name: `as_strided` in place.
-
-        >>> import pullback
-        >>> pullback.arange(6).as_strided_((2, 2), (1, 2))
-        tensor([[0, 2],
-                [1, 3]])
-        """
+        """Makes this tensor the view of its own memory that sizes, strides and an offset name: `as_strided` in place."""
     def as_strided_scatter(self, *args: Any, **kwargs: Any) -> Any:
         """`pullback.as_strided_scatter` of this tensor."""
     def as_subclass(self, cls: builtins.type[_S]) -> _S:
@@ -1063,12 +1052,7 @@ class Tensor:
     def dim(self) -> builtins.int:
         """The number of dimensions."""
     def dim_order(self, ambiguity_check: Any = False) -> Any:
-        """The dimensions in the order of their steps in memory, the largest first.
-
-            >>> import pullback
-            >>> pullback.ones(2, 3).T.dim_order()
-            (1, 0)
-        """
+        """The dimensions in the order of their steps in memory, the largest first."""
     def dist(self, other: Tensor, p: builtins.float = 2.0) -> Tensor:
         """The p-norm of the difference."""
     def div(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -1471,12 +1455,7 @@ class Tensor:
     def mT(self) -> Tensor:
         """The trailing matrices transposed; a 0-d tensor stays as it is, with a warning."""
     def map_(self, tensor: Any, callable: Any) -> Any:
-        """Each element replaced by what a function of Python gives for it and that of another tensor.
-
-            >>> import pullback
-            >>> pullback.tensor([1.0, 2.0]).map_(pullback.tensor([3.0, 4.0]), lambda x, y: x * y)
-            tensor([3., 8.])
-        """
+        """Each element replaced by what a function of Python gives for it and that of another tensor."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
         """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
@@ -1595,12 +1574,7 @@ class Tensor:
     def nelement(self) -> builtins.int:
         """The number of elements."""
     def new(self, *args: Any, device: _Device = None) -> Tensor:
-        """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which.
-
-            >>> import pullback
-            >>> pullback.ones(1).new(2, 3).shape, pullback.ones(1).new([1, 2])
-            (pullback.Size([2, 3]), tensor([1., 2.]))
-        """
+        """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which."""
     def new_empty(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """As `new_zeros`: values that do not matter."""
     def new_empty_strided(self, size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
@@ -1730,12 +1704,7 @@ class Tensor:
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
     def resize(self, *sizes: Any) -> Any:
-        """The elements in another shape of as many, with a warning: it is the old name of `reshape`.
-
-            >>> import pullback
-            >>> pullback.arange(4).resize(2, 2).shape  # doctest: +SKIP
-            pullback.Size([2, 2])
-        """
+        """The elements in another shape of as many, with a warning: it is the old name of `reshape`."""
     def resize_(self, *size: _Ints, memory_format: _memory_format | None = None) -> Self:
         """Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
         zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it. The
@@ -1743,22 +1712,11 @@ class Tensor:
 
         Raises RuntimeError for a tensor that requires grad or carries a tangent, for values of `vmap`, and for memory of
         another library that would have to grow.
-
-        >>> import pullback
-        >>> pullback.arange(4).resize_(2, 3)
-        tensor([[0, 1, 2],
-                [3, 0, 0]])
         """
     def resize_as(self, tensor: Any) -> Any:
         """`resize` to the shape of another tensor."""
     def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Self:
-        """`resize_` to the shape of `the_template`.
-
-        >>> import pullback
-        >>> pullback.arange(4).resize_as_(pullback.ones(2, 2))
-        tensor([[0, 1],
-                [2, 3]])
-        """
+        """`resize_` to the shape of `the_template`."""
     def resolve_conj(self) -> Tensor:
         """The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself."""
     def resolve_neg(self) -> Tensor:
@@ -1809,14 +1767,6 @@ class Tensor:
         offset, sizes and strides in elements, it shows those of the memory that they name. Without a source it is empty.
 
         Raises RuntimeError for another dtype, and where a derivative would be lost.
-
-        >>> import pullback
-        >>> x = pullback.arange(6)
-        >>> y = pullback.empty(0, dtype=pullback.int64).set_(x.untyped_storage(), 1, (2, 2), (2, 1))
-        >>> y[0, 0] = 9
-        >>> y, x
-        (tensor([[9, 2],
-                [3, 4]]), tensor([0, 9, 2, 3, 4, 5]))
         """
     def sgn(self) -> Tensor:
         """The sign of real numbers; complex ones divided by their absolute value, or 0."""
@@ -2048,13 +1998,7 @@ class Tensor:
         """Inner product of two vectors, the first conjugated."""
     @overload
     def view(self, *shape: _Ints) -> Tensor:
-        """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width.
-
-        >>> import pullback
-        >>> pullback.arange(4).view(2, 2)
-        tensor([[0, 1],
-                [2, 3]])
-        """
+        """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width."""
     @overload
     def view(self, dtype: _dtype) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
@@ -2423,13 +2367,7 @@ channels_last: memory_format
 channels_last_3d: memory_format
 
 def as_strided(input: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
-    """The elements of the memory of `input` that sizes, strides and an offset name, as a view.
-
-    >>> import pullback
-    >>> pullback.as_strided(pullback.arange(6), (2, 2), (1, 2))
-    tensor([[0, 2],
-            [1, 3]])
-    """
+    """The elements of the memory of `input` that sizes, strides and an offset name, as a view."""
 
 def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A new tensor with a copy of `data`: a number, nested sequences of numbers, an array, a tensor."""
@@ -2471,60 +2409,25 @@ def empty_cache() -> None:
     """Gives cached memory back to the system."""
 
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
-    """Whether all elements are close: `|input - other| <= atol + rtol * |other|`. Shapes broadcast, dtypes must agree.
-
-    >>> import pullback
-    >>> pullback.allclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
-    False
-    """
+    """Whether all elements are close: `|input - other| <= atol + rtol * |other|`. Shapes broadcast, dtypes must agree."""
 
 def is_nonzero(input: Tensor) -> builtins.bool:
-    """Whether the only element is not zero.
-
-    >>> import pullback
-    >>> pullback.is_nonzero(pullback.tensor([2]))
-    True
-    """
+    """Whether the only element is not zero."""
 
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
-    """Whether both have the same shape and the same elements.
-
-    >>> import pullback
-    >>> pullback.equal(pullback.tensor([1, 2]), pullback.tensor([1, 2]))
-    True
-    """
+    """Whether both have the same shape and the same elements."""
 
 def is_tensor(obj: Any) -> TypeIs[Tensor]:
-    """Whether an object is a tensor.
-
-    >>> import pullback
-    >>> pullback.is_tensor(pullback.ones(2)), pullback.is_tensor(1.0)
-    (True, False)
-    """
+    """Whether an object is a tensor."""
 
 def is_storage(obj: Any) -> builtins.bool:
-    """Whether an object is a storage, as `Tensor.untyped_storage` gives it.
-
-    >>> import pullback
-    >>> pullback.is_storage(pullback.ones(2).untyped_storage())
-    True
-    """
+    """Whether an object is a storage, as `Tensor.untyped_storage` gives it."""
 
 def is_floating_point(input: Tensor) -> builtins.bool:
-    """Whether a tensor's dtype is one of real floating point numbers.
-
-    >>> import pullback
-    >>> pullback.is_floating_point(pullback.arange(2))
-    False
-    """
+    """Whether a tensor's dtype is one of real floating point numbers."""
 
 def is_complex(input: Tensor) -> builtins.bool:
-    """Whether a tensor's dtype is one of complex numbers.
-
-    >>> import pullback
-    >>> pullback.is_complex(pullback.ones(2))
-    False
-    """
+    """Whether a tensor's dtype is one of complex numbers."""
 
 def from_dlpack(ext_tensor: Any, *, device: _Device = None, copy: builtins.bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule."""
@@ -2583,13 +2486,6 @@ def vmap(func: Callable[_P, _T], in_dims: Any = 0, out_dims: Any = 0, randomness
 
     Keyword arguments are given to each member as they are, whole, as PyTorch does. Inside, a member looks like a tensor
     without the batch. The result of a function that does not depend on its argument is repeated.
-
-    >>> import pullback
-    >>> from pullback.func import vmap
-    >>> vmap(lambda v: v.sum())(pullback.ones(2, 3))
-    tensor([3., 3.])
-    >>> vmap(lambda v, w: v * w, in_dims=(1, None))(pullback.ones(2, 3), pullback.tensor([1.0, 2.0])).shape
-    pullback.Size([3, 2])
     """
 
 __version__: builtins.str
@@ -2621,441 +2517,169 @@ func: Any
 optim: Any
 
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Remainder with the sign of `other`, as Python's `%`.
-
-    >>> import pullback
-    >>> pullback.remainder(pullback.tensor([-3.0]), 2)
-    tensor([1.])
-    """
+    """Remainder with the sign of `other`, as Python's `%`."""
 
 def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Remainder with the sign of `input`, as C's `fmod`.
-
-    >>> import pullback
-    >>> pullback.fmod(pullback.tensor([-3.0]), 2)
-    tensor([-1.])
-    """
+    """Remainder with the sign of `input`, as C's `fmod`."""
 
 def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Angle of the point (other, input), in radians, by the signs of both.
-
-    >>> import pullback
-    >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Angle of the point (other, input), in radians, by the signs of both."""
 
 def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Angle of the point (other, input), in radians, by the signs of both.
-
-    >>> import pullback
-    >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Angle of the point (other, input), in radians, by the signs of both."""
 
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The larger of both; NaN if one is NaN. Ties share the derivative.
-
-    >>> import pullback
-    >>> pullback.maximum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
-    tensor([3, 5])
-    """
+    """The larger of both; NaN if one is NaN. Ties share the derivative."""
 
 def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of both; NaN if one is NaN. Ties share the derivative.
-
-    >>> import pullback
-    >>> pullback.minimum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
-    tensor([1, 2])
-    """
+    """The smaller of both; NaN if one is NaN. Ties share the derivative."""
 
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`sqrt(input² + other²)` without overflow.
-
-    >>> import pullback
-    >>> pullback.hypot(pullback.tensor([3.0]), pullback.tensor([4.0]))
-    tensor([5.])
-    """
+    """`sqrt(input² + other²)` without overflow."""
 
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`log(exp(input) + exp(other))` without overflow.
-
-    >>> import pullback
-    >>> pullback.logaddexp(pullback.tensor([0.0]), pullback.tensor([0.0]))
-    tensor([0.6931])
-    """
+    """`log(exp(input) + exp(other))` without overflow."""
 
 def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`log2(2**input + 2**other)` without overflow.
-
-    >>> import pullback
-    >>> pullback.logaddexp2(pullback.tensor([0.0]), pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """`log2(2**input + 2**other)` without overflow."""
 
 def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The larger of both; the other one if one is NaN. Of equals the first has the derivative.
-
-    >>> import pullback
-    >>> pullback.fmax(pullback.tensor([1.0, float("nan")]), pullback.tensor([3.0, 2.0]))
-    tensor([3., 2.])
-    """
+    """The larger of both; the other one if one is NaN. Of equals the first has the derivative."""
 
 def fmin(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of both; the other one if one is NaN. Of equals the first has the derivative.
-
-    >>> import pullback
-    >>> pullback.fmin(pullback.tensor([1.0, float("nan")]), pullback.tensor([3.0, 2.0]))
-    tensor([1., 2.])
-    """
+    """The smaller of both; the other one if one is NaN. Of equals the first has the derivative."""
 
 def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
-    """`input + alpha * other`, with broadcasting and type promotion.
-
-    >>> import pullback
-    >>> pullback.add(pullback.tensor([1.0, 2.0]), 1)
-    tensor([2., 3.])
-    """
+    """`input + alpha * other`, with broadcasting and type promotion."""
 
 def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
-    """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
-
-    >>> import pullback
-    >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
-    tensor([0., 1.])
-    """
+    """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
 
 def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
-    """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
-
-    >>> import pullback
-    >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
-    tensor([0., 1.])
-    """
+    """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
 
 def rsub(input: Tensor, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
-    """`other - alpha * input`.
-
-    >>> import pullback
-    >>> pullback.rsub(pullback.tensor([1.0, 2.0]), 1)
-    tensor([ 0., -1.])
-    """
+    """`other - alpha * input`."""
 
 def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input * other`, with broadcasting and type promotion.
-
-    >>> import pullback
-    >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
-    """
+    """`input * other`, with broadcasting and type promotion."""
 
 def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input * other`, with broadcasting and type promotion.
-
-    >>> import pullback
-    >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
-    """
+    """`input * other`, with broadcasting and type promotion."""
 
 def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
-
-    >>> import pullback
-    >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
-    tensor([ 1, -2])
-    """
+    """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
 
 def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
-
-    >>> import pullback
-    >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
-    tensor([ 1, -2])
-    """
+    """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
 
 def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input / other`; integers divide as floats.
-
-    >>> import pullback
-    >>> pullback.true_divide(pullback.tensor([3]), 2)
-    tensor([1.5000])
-    """
+    """`input / other`; integers divide as floats."""
 
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The quotient rounded down.
-
-    >>> import pullback
-    >>> pullback.floor_divide(pullback.tensor([-3]), 2)
-    tensor([-2])
-    """
+    """The quotient rounded down."""
 
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error.
-
-    >>> import pullback
-    >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
-    tensor([1., 4., 9.])
-    """
+    """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error."""
 
 def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Sequence[Tensor] | None = None) -> _dtype:
-    """The dtype that arithmetic of two tensors or numbers gives.
-
-    >>> import pullback
-    >>> pullback.result_type(pullback.tensor([1]), 1.0)
-    pullback.float32
-    """
+    """The dtype that arithmetic of two tensors or numbers gives."""
 
 def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input + weight * (end - input)`.
-
-    >>> import pullback
-    >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
-    tensor([2.5000])
-    """
+    """`input + weight * (end - input)`."""
 
 @overload
 def where(condition: Tensor, input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input` where `condition` holds, `other` elsewhere; all broadcast. With the condition alone: the indices of its
     non-zero elements, one tensor per dimension.
-
-    >>> import pullback
-    >>> pullback.where(pullback.tensor([True, False]), 1.0, 2.0)
-    tensor([1., 2.])
     """
 @overload
 def where(condition: Tensor, input: None = None, other: None = None, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]: ...
 
 def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
-    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
-
-    >>> import pullback
-    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
 
 def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
-    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
-
-    >>> import pullback
-    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
 
 def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
-
-    >>> import pullback
-    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
 
 def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
-
-    >>> import pullback
-    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
 
 def tile(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
-    """The tensor repeated along its dimensions; dimensions without a number are repeated once.
-
-    >>> import pullback
-    >>> pullback.tile(pullback.tensor([1, 2]), (2,))
-    tensor([1, 2, 1, 2])
-    """
+    """The tensor repeated along its dimensions; dimensions without a number are repeated once."""
 
 def repeat_interleave(input: Tensor, repeats: _Operand | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None, out: Tensor | None = None) -> Tensor:
     """Each element several times in a row: as often as an int says, or as counts say, one for each element along `dim`.
     All elements in one dimension where `dim` is None. With counts alone: the index of each, as often as it says.
-
-    >>> import pullback
-    >>> pullback.repeat_interleave(pullback.tensor([5, 7]), pullback.tensor([1, 2]))
-    tensor([5, 7, 7])
     """
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
     """Grids of coordinates: tensor i repeated along every dimension but the i-th. With `indexing='xy'` the first two
     dimensions are swapped.
-
-    >>> import pullback
-    >>> pullback.meshgrid(pullback.tensor([1, 2]), pullback.tensor([3, 4]), indexing="ij")
-    (tensor([[1, 1],
-            [2, 2]]), tensor([[3, 4],
-            [3, 4]]))
     """
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along the second dimension; vectors along their only one.
-
-    >>> import pullback
-    >>> pullback.hstack([pullback.tensor([1, 2]), pullback.tensor(3)])
-    tensor([1, 2, 3])
-    """
+    """Tensors joined along the second dimension; vectors along their only one."""
 
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along the first dimension; vectors are rows.
-
-    >>> import pullback
-    >>> pullback.vstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
-    """
+    """Tensors joined along the first dimension; vectors are rows."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along the first dimension; vectors are rows.
-
-    >>> import pullback
-    >>> pullback.vstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
-    """
+    """Tensors joined along the first dimension; vectors are rows."""
 
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along the third dimension, which they get if they have none.
-
-    >>> import pullback
-    >>> pullback.dstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
-    tensor([[[1, 3],
-             [2, 4]]])
-    """
+    """Tensors joined along the third dimension, which they get if they have none."""
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along the second dimension; vectors are columns.
-
-    >>> import pullback
-    >>> pullback.column_stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
-    tensor([[1, 3],
-            [2, 4]])
-    """
+    """Tensors joined along the second dimension; vectors are columns."""
 
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensor with one dimension at least; several tensors give a tuple.
-
-    >>> import pullback
-    >>> pullback.atleast_1d(pullback.tensor(1))
-    tensor([1])
-    """
+    """The tensor with one dimension at least; several tensors give a tuple."""
 
 def atleast_2d(*tensors: Any) -> Any:
-    """The tensor with two dimensions at least; vectors are rows, and several tensors give a tuple.
-
-    >>> import pullback
-    >>> pullback.atleast_2d(pullback.tensor([1, 2]))
-    tensor([[1, 2]])
-    """
+    """The tensor with two dimensions at least; vectors are rows, and several tensors give a tuple."""
 
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensor with three dimensions at least; several tensors give a tuple.
-
-    >>> import pullback
-    >>> pullback.atleast_3d(pullback.tensor([1, 2])).shape
-    pullback.Size([1, 2, 1])
-    """
+    """The tensor with three dimensions at least; several tensors give a tuple."""
 
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order.
-
-    >>> import pullback
-    >>> pullback.fliplr(pullback.tensor([[1, 2]]))
-    tensor([[2, 1]])
-    """
+    """The columns in reverse order."""
 
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order.
-
-    >>> import pullback
-    >>> pullback.flipud(pullback.tensor([1, 2]))
-    tensor([2, 1])
-    """
+    """The rows in reverse order."""
 
 def rot90(input: Tensor, k: builtins.int = 1, dims: _Ints = (0, 1)) -> Tensor:
-    """Turned `k` times by a right angle in the plane of two dimensions, from the first towards the second.
-
-    >>> import pullback
-    >>> pullback.rot90(pullback.tensor([[1, 2], [3, 4]]))
-    tensor([[2, 4],
-            [1, 3]])
-    """
+    """Turned `k` times by a right angle in the plane of two dimensions, from the first towards the second."""
 
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """A matrix with these blocks along its diagonal; vectors are rows.
-
-    >>> import pullback
-    >>> pullback.block_diag(pullback.tensor([[1, 2]]), pullback.tensor(3))
-    tensor([[1, 2, 0],
-            [0, 0, 3]])
-    """
+    """A matrix with these blocks along its diagonal; vectors are rows."""
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: each element of `input` times `other`, as blocks.
-
-    >>> import pullback
-    >>> pullback.kron(pullback.tensor([1, 2]), pullback.tensor([1, 10]))
-    tensor([ 1, 10,  2, 20])
-    """
+    """The Kronecker product: each element of `input` times `other`, as blocks."""
 
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """All ways to take one element of each vector, as rows; one vector stays as it is.
-
-    >>> import pullback
-    >>> pullback.cartesian_prod(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
-    tensor([[1, 3],
-            [1, 4],
-            [2, 3],
-            [2, 4]])
-    """
+    """All ways to take one element of each vector, as rows; one vector stays as it is."""
 
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
-    """All ways to choose `r` elements of a vector in its order, as rows.
-
-    >>> import pullback
-    >>> pullback.combinations(pullback.tensor([1, 2, 3]))
-    tensor([[1, 2],
-            [1, 3],
-            [2, 3]])
-    """
+    """All ways to choose `r` elements of a vector in its order, as rows."""
 
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of the elements `start .. start + length` of a dimension.
-
-    >>> import pullback
-    >>> pullback.narrow_copy(pullback.tensor([1, 2, 3]), 0, 1, 2)
-    tensor([2, 3])
-    """
+    """A copy of the elements `start .. start + length` of a dimension."""
 
 def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
-    """A square matrix with all elements of the tensor along a diagonal.
-
-    >>> import pullback
-    >>> pullback.diagflat(pullback.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
+    """A square matrix with all elements of the tensor along a diagonal."""
 
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
-    """The Vandermonde matrix of a vector: powers of its elements from the highest, or from 0 with `increasing`.
-
-    >>> import pullback
-    >>> pullback.vander(pullback.tensor([2, 3]), 3)
-    tensor([[4, 2, 1],
-            [9, 3, 1]])
-    """
+    """The Vandermonde matrix of a vector: powers of its elements from the highest, or from 0 with `increasing`."""
 
 def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """The product of one or more matrices, in the order that costs least; `linalg.multi_dot` takes vectors too.
-
-    >>> import pullback
-    >>> pullback.chain_matmul(pullback.ones(1, 3), pullback.ones(3, 2))
-    tensor([[3., 3.]])
-    """
+    """The product of one or more matrices, in the order that costs least; `linalg.multi_dot` takes vectors too."""
 
 def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """The product of n equal square matrices; for a negative n, of their inverse.
-
-    >>> import pullback
-    >>> pullback.linalg.matrix_power(pullback.tensor([[2.0]]), -2)
-    tensor([[0.2500]])
-    """
+    """The product of n equal square matrices; for a negative n, of their inverse."""
 
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Bitwise and of integers; of bools, logical and."""
@@ -3075,507 +2699,200 @@ def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None 
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
     NaN with `equal_nan`.
-
-    >>> import pullback
-    >>> pullback.isclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
-    tensor([ True, False])
     """
 
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are zero (or false).
-
-    >>> import pullback
-    >>> pullback.logical_not(pullback.tensor([0, 2]))
-    tensor([ True, False])
-    """
+    """Whether elements are zero (or false)."""
 
 def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are NaN.
-
-    >>> import pullback
-    >>> pullback.isnan(pullback.tensor([1.0, float("nan")]))
-    tensor([False,  True])
-    """
+    """Whether elements are NaN."""
 
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are infinite.
-
-    >>> import pullback
-    >>> pullback.isinf(pullback.tensor([1.0, float("inf")]))
-    tensor([False,  True])
-    """
+    """Whether elements are infinite."""
 
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are infinite and positive.
-
-    >>> import pullback
-    >>> pullback.isposinf(pullback.tensor([float("inf"), -float("inf")]))
-    tensor([ True, False])
-    """
+    """Whether elements are infinite and positive."""
 
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are infinite and negative.
-
-    >>> import pullback
-    >>> pullback.isneginf(pullback.tensor([float("inf"), -float("inf")]))
-    tensor([False,  True])
-    """
+    """Whether elements are infinite and negative."""
 
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are neither infinite nor NaN.
-
-    >>> import pullback
-    >>> pullback.isfinite(pullback.tensor([1.0, float("inf")]))
-    tensor([ True, False])
-    """
+    """Whether elements are neither infinite nor NaN."""
 
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements have their sign bit set.
-
-    >>> import pullback
-    >>> pullback.signbit(pullback.tensor([1.0, -0.0]))
-    tensor([False,  True])
-    """
+    """Whether elements have their sign bit set."""
 
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Bitwise not; of bools, logical not.
-
-    >>> import pullback
-    >>> pullback.bitwise_not(pullback.tensor([0, 1]))
-    tensor([-1, -2])
-    """
+    """Bitwise not; of bools, logical not."""
 
 def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are equal.
-
-    >>> import pullback
-    >>> pullback.eq(pullback.tensor([1, 2]), 2)
-    tensor([False,  True])
-    """
+    """Whether elements are equal."""
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements differ.
-
-    >>> import pullback
-    >>> pullback.ne(pullback.tensor([1, 2]), 2)
-    tensor([ True, False])
-    """
+    """Whether elements differ."""
 
 def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements differ.
-
-    >>> import pullback
-    >>> pullback.ne(pullback.tensor([1, 2]), 2)
-    tensor([ True, False])
-    """
+    """Whether elements differ."""
 
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are less than those of the second.
-
-    >>> import pullback
-    >>> pullback.lt(pullback.tensor([1, 2]), 2)
-    tensor([ True, False])
-    """
+    """Whether elements of the first are less than those of the second."""
 
 def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are less than those of the second.
-
-    >>> import pullback
-    >>> pullback.lt(pullback.tensor([1, 2]), 2)
-    tensor([ True, False])
-    """
+    """Whether elements of the first are less than those of the second."""
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are at most those of the second.
-
-    >>> import pullback
-    >>> pullback.le(pullback.tensor([1, 2]), 1)
-    tensor([ True, False])
-    """
+    """Whether elements of the first are at most those of the second."""
 
 def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are at most those of the second.
-
-    >>> import pullback
-    >>> pullback.le(pullback.tensor([1, 2]), 1)
-    tensor([ True, False])
-    """
+    """Whether elements of the first are at most those of the second."""
 
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are greater than those of the second.
-
-    >>> import pullback
-    >>> pullback.gt(pullback.tensor([1, 2]), 1)
-    tensor([False,  True])
-    """
+    """Whether elements of the first are greater than those of the second."""
 
 def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are greater than those of the second.
-
-    >>> import pullback
-    >>> pullback.gt(pullback.tensor([1, 2]), 1)
-    tensor([False,  True])
-    """
+    """Whether elements of the first are greater than those of the second."""
 
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are at least those of the second.
-
-    >>> import pullback
-    >>> pullback.ge(pullback.tensor([1, 2]), 2)
-    tensor([False,  True])
-    """
+    """Whether elements of the first are at least those of the second."""
 
 def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements of the first are at least those of the second.
-
-    >>> import pullback
-    >>> pullback.ge(pullback.tensor([1, 2]), 2)
-    tensor([False,  True])
-    """
+    """Whether elements of the first are at least those of the second."""
 
 def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether both are non-zero.
-
-    >>> import pullback
-    >>> pullback.logical_and(pullback.tensor([0, 2]), pullback.tensor([1, 1]))
-    tensor([False,  True])
-    """
+    """Whether both are non-zero."""
 
 def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether at least one is non-zero.
-
-    >>> import pullback
-    >>> pullback.logical_or(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
-    tensor([False,  True])
-    """
+    """Whether at least one is non-zero."""
 
 def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether exactly one is non-zero.
-
-    >>> import pullback
-    >>> pullback.logical_xor(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
-    tensor([False, False])
-    """
+    """Whether exactly one is non-zero."""
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex numbers with these real and imaginary parts, which broadcast.
-
-    >>> import pullback
-    >>> pullback.complex(pullback.tensor([1.0]), pullback.tensor([2.0]))
-    tensor([1.+2.j])
-    """
+    """The complex numbers with these real and imaginary parts, which broadcast."""
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex numbers with these absolute values and angles (in radians), which broadcast.
-
-    >>> import pullback
-    >>> pullback.polar(pullback.tensor([2.0]), pullback.tensor([0.0]))
-    tensor([2.+0.j])
-    """
+    """The complex numbers with these absolute values and angles (in radians), which broadcast."""
 
 def real(input: Tensor) -> Tensor:
-    """The real parts; real tensors are their own. A view.
-
-    >>> import pullback
-    >>> pullback.real(pullback.tensor([1 + 2j]))
-    tensor([1.])
-    """
+    """The real parts; real tensors are their own. A view."""
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts, a view.
-
-    >>> import pullback
-    >>> pullback.imag(pullback.tensor([1 + 2j]))
-    tensor([2.])
-    """
+    """The imaginary parts, a view."""
 
 def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts along a new last dimension of size 2: the same memory as real numbers.
-
-    >>> import pullback
-    >>> pullback.view_as_real(pullback.tensor([1 + 2j]))
-    tensor([[1., 2.]])
-    """
+    """Real and imaginary parts along a new last dimension of size 2: the same memory as real numbers."""
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """The same memory as complex numbers: pairs along the last dimension are their parts.
-
-    >>> import pullback
-    >>> pullback.view_as_complex(pullback.tensor([[1.0, 2.0]]))
-    tensor([1.+2.j])
-    """
+    """The same memory as complex numbers: pairs along the last dimension are their parts."""
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, a view; real tensors are their own.
-
-    >>> import pullback
-    >>> pullback.conj(pullback.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
+    """The complex conjugate, a view; real tensors are their own."""
 
 def _neg_view(input: Tensor) -> Tensor:
-    """The negated numbers, a view.
-
-    >>> import pullback
-    >>> pullback._neg_view(pullback.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
-    """
+    """The negated numbers, a view."""
 
 def conj_physical_(input: Tensor) -> Tensor:
-    """The complex conjugate in memory of its own; real tensors are their own.
-
-    >>> import pullback
-    >>> pullback.conj_physical(pullback.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
+    """The complex conjugate in memory of its own; real tensors are their own."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate in memory of its own; real tensors are their own.
-
-    >>> import pullback
-    >>> pullback.conj_physical(pullback.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
+    """The complex conjugate in memory of its own; real tensors are their own."""
 
 def adjoint(input: Tensor) -> Tensor:
-    """The trailing matrices transposed and conjugated, a view; a 0-d tensor is conjugated, with a warning.
-
-    >>> import pullback
-    >>> pullback.adjoint(pullback.tensor([[1j, 2.0]]))
-    tensor([[0.-1.j],
-            [2.-0.j]])
-    """
+    """The trailing matrices transposed and conjugated, a view; a 0-d tensor is conjugated, with a warning."""
 
 def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements have no imaginary part.
-
-    >>> import pullback
-    >>> pullback.isreal(pullback.tensor([1j, 1.0]))
-    tensor([False,  True])
-    """
+    """Whether elements have no imaginary part."""
 
 def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
-    """A copy that shares no memory with its input; differentiable.
-
-    >>> import pullback
-    >>> pullback.clone(pullback.tensor([1.0]))
-    tensor([1.])
-    """
+    """A copy that shares no memory with its input; differentiable."""
 
 def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of this shape filled with one value. The dtype is that of the value unless given.
-
-    >>> import pullback
-    >>> pullback.full((2,), 3.0)
-    tensor([3., 3.])
-    """
+    """A tensor of this shape filled with one value. The dtype is that of the value unless given."""
 
 def zeros(*size: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros.
-
-    >>> import pullback
-    >>> pullback.zeros(2)
-    tensor([0., 0.])
-    """
+    """A tensor of zeros."""
 
 def ones(*size: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of ones.
-
-    >>> import pullback
-    >>> pullback.ones(2)
-    tensor([1., 1.])
-    """
+    """A tensor of ones."""
 
 def empty(*size: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
-    """A tensor whose values do not matter. Ours are zeros, so that programs are reproducible.
-
-    >>> import pullback
-    >>> pullback.empty(2, 3).shape
-    pullback.Size([2, 3])
-    """
+    """A tensor whose values do not matter. Ours are zeros, so that programs are reproducible."""
 
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
-    """Zeros with the shape and dtype of another tensor.
-
-    >>> import pullback
-    >>> pullback.zeros_like(pullback.tensor([1, 2]))
-    tensor([0, 0])
-    """
+    """Zeros with the shape and dtype of another tensor."""
 
 def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
-    """Ones with the shape and dtype of another tensor.
-
-    >>> import pullback
-    >>> pullback.ones_like(pullback.tensor([1, 2]))
-    tensor([1, 1])
-    """
+    """Ones with the shape and dtype of another tensor."""
 
 def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """As `zeros_like`: values that do not matter."""
 
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
-    """One value with the shape and dtype of another tensor.
-
-    >>> import pullback
-    >>> pullback.full_like(pullback.tensor([1, 2]), 7)
-    tensor([7, 7])
-    """
+    """One value with the shape and dtype of another tensor."""
 
 def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """`start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
-
-    >>> import pullback
-    >>> pullback.arange(1, 7, 2)
-    tensor([1, 3, 5])
-    """
+    """`start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float."""
 
 def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """`steps` evenly spaced values from `start` to `end`, both included.
-
-    >>> import pullback
-    >>> pullback.linspace(0, 1, 3)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """`steps` evenly spaced values from `start` to `end`, both included."""
 
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """The identity matrix with `n` rows and `m` (or `n`) columns.
-
-    >>> import pullback
-    >>> pullback.eye(2)
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+    """The identity matrix with `n` rows and `m` (or `n`) columns."""
 
 def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """A number as a 0-d tensor."""
 
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-    """A diagonal of two dimensions as the last dimension.
-
-    >>> import pullback
-    >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
-    """
+    """A diagonal of two dimensions as the last dimension."""
 
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal.
-
-    >>> import pullback
-    >>> pullback.diag(pullback.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
+    """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal."""
 
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, *, out: Tensor | None = None) -> Tensor:
-    """Matrices with the last dimension as a diagonal.
-
-    >>> import pullback
-    >>> pullback.diag_embed(pullback.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
+    """Matrices with the last dimension as a diagonal."""
 
 def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the main diagonal of a matrix.
-
-    >>> import pullback
-    >>> pullback.trace(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor(5.)
-    """
+    """The sum of the main diagonal of a matrix."""
 
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The part on and below a diagonal of the trailing matrices; zeros elsewhere.
-
-    >>> import pullback
-    >>> pullback.tril(pullback.ones(2, 2))
-    tensor([[1., 0.],
-            [1., 1.]])
-    """
+    """The part on and below a diagonal of the trailing matrices; zeros elsewhere."""
 
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The part on and above a diagonal of the trailing matrices; zeros elsewhere.
-
-    >>> import pullback
-    >>> pullback.triu(pullback.ones(2, 2))
-    tensor([[1., 1.],
-            [0., 1.]])
-    """
+    """The part on and above a diagonal of the trailing matrices; zeros elsewhere."""
 
 def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours along a dimension, `n` times over, with `prepend` in front and `append` behind. Those of
     bools say where they change.
-
-    >>> import pullback
-    >>> pullback.diff(pullback.tensor([1, 4, 2]))
-    tensor([ 3, -2])
     """
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Operand | None = None, dim: builtins.int = -1) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, of samples at the places `x` or `dx` apart.
-
-    >>> import pullback
-    >>> pullback.trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
-    tensor(4.)
-    """
+    """The integral along a dimension by the trapezoidal rule, of samples at the places `x` or `dx` apart."""
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Operand | None = None, dim: builtins.int = -1) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, of samples at the places `x` or `dx` apart.
-
-    >>> import pullback
-    >>> pullback.trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
-    tensor(4.)
-    """
+    """The integral along a dimension by the trapezoidal rule, of samples at the places `x` or `dx` apart."""
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Operand | None = None, dim: builtins.int = -1) -> Tensor:
-    """The integral so far, one fewer than there are samples.
-
-    >>> import pullback
-    >>> pullback.cumulative_trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
-    tensor([1.5000, 4.0000])
-    """
+    """The integral so far, one fewer than there are samples."""
 
 def gradient(input: Tensor, *, spacing: Any = None, dim: _Ints | None = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
     """Derivatives of a function along dimensions, from its samples: central differences inside, at the edges lines
     (`edge_order` 1) or parabolas (2). `spacing` is the distance of samples, one for each dimension, or a vector of places
     for each.
-
-    >>> import pullback
-    >>> pullback.gradient(pullback.tensor([1.0, 4.0, 9.0]))
-    (tensor([3., 4., 5.]),)
     """
 
 def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
-    """The p-norm distance between each row of `x1` and each row of `x2`. Leading dimensions broadcast.
-
-    >>> import pullback
-    >>> pullback.cdist(pullback.tensor([[0.0, 0.0]]), pullback.tensor([[3.0, 4.0], [0.0, 1.0]]))
-    tensor([[5., 1.]])
-    """
+    """The p-norm distance between each row of `x1` and each row of `x2`. Leading dimensions broadcast."""
 
 def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
-    """The p-norm distances between each two rows of a matrix, the first row's first.
-
-    >>> import pullback
-    >>> pullback.pdist(pullback.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
-    """
+    """The p-norm distances between each two rows of a matrix, the first row's first."""
 
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The cross product of vectors along a dimension; by default the first one of three elements.
-
-    >>> import pullback
-    >>> pullback.cross(pullback.tensor([1.0, 0.0, 0.0]), pullback.tensor([0.0, 1.0, 0.0]))
-    tensor([0., 0., 1.])
-    """
+    """The cross product of vectors along a dimension; by default the first one of three elements."""
 
 @overload
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
     """The distinct elements in order, or the distinct members of a dimension; with them, as asked for, which of them each
     element is and how often each is there. NaN equals nothing.
-
-    >>> import pullback
-    >>> pullback.unique(pullback.tensor([3, 1, 3]), return_counts=True)
-    (tensor([1, 3]), tensor([1, 2]))
     """
 @overload
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
@@ -3588,12 +2905,7 @@ def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins
 
 @overload
 def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
-    """The same without repetitions of neighbours, in the order in which the elements stand.
-
-    >>> import pullback
-    >>> pullback.unique_consecutive(pullback.tensor([1, 1, 2, 1]))
-    tensor([1, 2, 1])
-    """
+    """The same without repetitions of neighbours, in the order in which the elements stand."""
 @overload
 def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -3604,670 +2916,269 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[True], return_coun
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
 
 def argwhere(input: Tensor) -> Tensor:
-    """Multi-indices of the elements that are not zero, one per row.
-
-    >>> import pullback
-    >>> pullback.argwhere(pullback.tensor([[0, 3], [4, 0]]))
-    tensor([[0, 1],
-            [1, 0]])
-    """
+    """Multi-indices of the elements that are not zero, one per row."""
 
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
-    """The first `size` multi-indices of elements that are not zero, one per row; rows that are left over hold `fill_value`.
-
-    >>> import pullback
-    >>> pullback.nonzero_static(pullback.tensor([0, 3, 4]), size=3)
-    tensor([[ 1],
-            [ 2],
-            [-1]])
-    """
+    """The first `size` multi-indices of elements that are not zero, one per row; rows that are left over hold `fill_value`."""
 
 def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
-    """Sum of products over labelled dimensions, in Einstein's convention.
-
-    >>> import pullback
-    >>> pullback.einsum("ij,j->i", pullback.ones(2, 3), pullback.ones(3))
-    tensor([3., 3.])
-    """
+    """Sum of products over labelled dimensions, in Einstein's convention."""
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Contraction of dimensions of two tensors: the last `dims` of the first with the first `dims` of the second, or
     the two lists of dimensions given.
-
-    >>> import pullback
-    >>> pullback.tensordot(pullback.ones(2, 3), pullback.ones(3, 4), dims=1).shape
-    pullback.Size([2, 4])
     """
 
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The magnitude of `input` with the sign of `other`.
-
-    >>> import pullback
-    >>> pullback.copysign(pullback.tensor([1.0, -2.0]), -0.0)
-    tensor([-1., -2.])
-    """
+    """The magnitude of `input` with the sign of `other`."""
 
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next float after `input` towards `other`.
-
-    >>> import pullback
-    >>> pullback.nextafter(pullback.tensor([0.0]), pullback.tensor([1.0])) > 0
-    tensor([True])
-    """
+    """The next float after `input` towards `other`."""
 
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_frexp:
-    """Mantissas in [1/2, 1) and exponents of two with `input = mantissa * 2**exponent`.
-
-    >>> import pullback
-    >>> pullback.frexp(pullback.tensor([3.0]))
-    frexp(mantissa=tensor([0.7500]), exponent=tensor([2], dtype=pullback.int32))
-    """
+    """Mantissas in [1/2, 1) and exponents of two with `input = mantissa * 2**exponent`."""
 
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """`input * 2**other`; integers give the default float.
-
-    >>> import pullback
-    >>> pullback.ldexp(pullback.tensor([0.75]), pullback.tensor([2]))
-    tensor([3.])
-    """
+    """`input * 2**other`; integers give the default float."""
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input * 2**other`; integers give the default float.
-
-    >>> import pullback
-    >>> pullback.ldexp(pullback.tensor([0.75]), pullback.tensor([2]))
-    tensor([3.])
-    """
+    """`input * 2**other`; integers give the default float."""
 
 def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input ** exponent` in double precision.
-
-    >>> import pullback
-    >>> pullback.float_power(pullback.tensor([2]), 0.5)
-    tensor([1.4142], dtype=pullback.float64)
-    """
+    """`input ** exponent` in double precision."""
 
 def deg2rad_(input: Tensor) -> Tensor:
-    """Degrees as radians.
-
-    >>> import pullback
-    >>> pullback.deg2rad(pullback.tensor([180.0]))
-    tensor([3.1416])
-    """
+    """Degrees as radians."""
 
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Degrees as radians.
-
-    >>> import pullback
-    >>> pullback.deg2rad(pullback.tensor([180.0]))
-    tensor([3.1416])
-    """
+    """Degrees as radians."""
 
 def rad2deg_(input: Tensor) -> Tensor:
-    """Radians as degrees.
-
-    >>> import pullback
-    >>> pullback.rad2deg(pullback.tensor([pullback.pi]))
-    tensor([180.])
-    """
+    """Radians as degrees."""
 
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Radians as degrees.
-
-    >>> import pullback
-    >>> pullback.rad2deg(pullback.tensor([pullback.pi]))
-    tensor([180.])
-    """
+    """Radians as degrees."""
 
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with what `index` sends to each element folded into it by `reduce`: 'sum', 'prod', 'mean', 'amax'
     or 'amin'. Without `include_self` the element itself does not count where something is sent to it. Extremes that
     are equal share the derivative.
-
-    >>> import pullback
-    >>> pullback.scatter_reduce(pullback.zeros(2), 0, pullback.tensor([0, 0]), pullback.tensor([1.0, 3.0]), "amax")
-    tensor([3., 0.])
     """
 
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with the members of `source` folded into the members of a dimension that `index` names, by
     `reduce`: 'prod', 'mean', 'amax' or 'amin'. Without `include_self` a member itself does not count where it is named.
-
-    >>> import pullback
-    >>> pullback.index_reduce(pullback.ones(2), 0, pullback.tensor([0, 0]), pullback.tensor([2.0, 3.0]), "prod")
-    tensor([6., 1.])
     """
 
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elements of the flattened input at `index`, whose shape the result has. Negative indices count from the end.
-
-    >>> import pullback
-    >>> pullback.take(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([0, -1]))
-    tensor([1, 4])
-    """
+    """Elements of the flattened input at `index`, whose shape the result has. Negative indices count from the end."""
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy of `input` with the elements of `source` put at places of the flattened tensor, or added there if
     `accumulate`. Negative indices count from the end; of several writes to one place the last stays.
-
-    >>> import pullback
-    >>> pullback.put(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([0, -1]), pullback.tensor([7, 8]))
-    tensor([[7, 2],
-            [3, 8]])
     """
 
 def unravel_index(indices: Tensor, shape: Any) -> builtins.tuple[Tensor, ...]:
-    """Indices of a flattened tensor of this shape as one tensor of indices for each dimension.
-
-    >>> import pullback
-    >>> pullback.unravel_index(pullback.tensor([3, 5]), (2, 3))
-    (tensor([1, 1]), tensor([0, 2]))
-    """
+    """Indices of a flattened tensor of this shape as one tensor of indices for each dimension."""
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`input + value * tensor1 * tensor2`.
-
-    >>> import pullback
-    >>> pullback.addcmul(pullback.tensor([1.0]), pullback.tensor([2.0]), pullback.tensor([3.0]), value=0.5)
-    tensor([4.])
-    """
+    """`input + value * tensor1 * tensor2`."""
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`input + value * tensor1 / tensor2`.
-
-    >>> import pullback
-    >>> pullback.addcdiv(pullback.tensor([1.0]), pullback.tensor([3.0]), pullback.tensor([2.0]), value=2)
-    tensor([4.])
-    """
+    """`input + value * tensor1 / tensor2`."""
 
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest common divisor of integers, not negative.
-
-    >>> import pullback
-    >>> pullback.gcd(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
-    tensor([2, 3])
-    """
+    """The greatest common divisor of integers, not negative."""
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greatest common divisor of integers, not negative.
-
-    >>> import pullback
-    >>> pullback.gcd(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
-    tensor([2, 3])
-    """
+    """The greatest common divisor of integers, not negative."""
 
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple of integers, not negative.
-
-    >>> import pullback
-    >>> pullback.lcm(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
-    tensor([12, 18])
-    """
+    """The least common multiple of integers, not negative."""
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The least common multiple of integers, not negative.
-
-    >>> import pullback
-    >>> pullback.lcm(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
-    tensor([12, 18])
-    """
+    """The least common multiple of integers, not negative."""
 
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
-
-    >>> import pullback
-    >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
-    """
+    """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`."""
 
 def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number.
-
-    >>> import pullback
-    >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
-    tensor([0., 0., 5.])
-    """
+    """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number."""
 
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on.
-
-    >>> import pullback
-    >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
-    tensor([0., 0., 2.])
-    """
+    """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
 
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The members of a dimension that a vector of indices names.
-
-    >>> import pullback
-    >>> pullback.index_select(pullback.tensor([5, 6, 7]), 0, pullback.tensor([2, 0]))
-    tensor([7, 5])
-    """
+    """The members of a dimension that a vector of indices names."""
 
 def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names.
-
-    >>> import pullback
-    >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
-    tensor([2., 0., 0.])
-    """
+    """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
 
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
-
-    >>> import pullback
-    >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
-    tensor([0., 4., 0.])
-    """
+    """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
-
-    >>> import pullback
-    >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
-    tensor([0., 4., 0.])
-    """
+    """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
     input if no dimension is named.
-
-    >>> import pullback
-    >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
-    tensor([[1, 2, 3]])
     """
 
 def masked_fill(input: Tensor, mask: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input` with `value` (a number or 0-d tensor) where `mask` is true.
-
-    >>> import pullback
-    >>> pullback.masked_fill(pullback.tensor([1, 2]), pullback.tensor([True, False]), 9)
-    tensor([9, 2])
-    """
+    """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
 
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor:
-    """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension.
-
-    >>> import pullback
-    >>> pullback.nonzero(pullback.tensor([0, 3, 4]))
-    tensor([[1],
-            [2]])
-    """
+    """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension."""
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Sequence[Tensor] | None = None) -> Any: ...
 
 def _standard_gamma_grad(input: _Operand, other: _Operand) -> Tensor:
-    """The derivative of gamma variables `output` by their shape parameters `input`, at a fixed quantile.
-
-    >>> import pullback
-    >>> pullback._standard_gamma_grad(pullback.tensor([1e4]), pullback.tensor([1e4]))
-    tensor([1.0000])
-    """
+    """The derivative of gamma variables `output` by their shape parameters `input`, at a fixed quantile."""
 
 def igamma(input: _Operand, other: _Operand) -> Tensor:
-    """The regularised lower incomplete gamma function: how likely a gamma variable of shape `input` is at most `other`.
-
-    >>> import pullback
-    >>> pullback.special.gammainc(pullback.tensor([1.0]), pullback.tensor([1.0]))
-    tensor([0.6321])
-    """
+    """The regularised lower incomplete gamma function: how likely a gamma variable of shape `input` is at most `other`."""
 
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Gamma variables of scale 1 with these shape parameters, which move with them.
-
-    >>> import pullback
-    >>> pullback._standard_gamma(pullback.tensor([2.0, 3.0])).shape
-    pullback.Size([2])
-    """
+    """Gamma variables of scale 1 with these shape parameters, which move with them."""
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How beta variables `x` of the parameters `alpha` and `total - alpha` move with the first, over `1 - x`: the
     derivative of Dirichlet variables.
-
-    >>> import pullback
-    >>> one = pullback.tensor([1.0])
-    >>> pullback._dirichlet_grad(one / 2, one, 2 * one)
-    tensor([0.6931])
     """
 
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along an existing dimension, after type promotion.
-
-    >>> import pullback
-    >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
-    tensor([1, 2, 3])
-    """
+    """Tensors joined along an existing dimension, after type promotion."""
 
 def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along an existing dimension, after type promotion.
-
-    >>> import pullback
-    >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
-    tensor([1, 2, 3])
-    """
+    """Tensors joined along an existing dimension, after type promotion."""
 
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along an existing dimension, after type promotion.
-
-    >>> import pullback
-    >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
-    tensor([1, 2, 3])
-    """
+    """Tensors joined along an existing dimension, after type promotion."""
 
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of equal shape joined along a new dimension.
-
-    >>> import pullback
-    >>> pullback.stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
-    """
+    """Tensors of equal shape joined along a new dimension."""
 
 def split(tensor: Tensor, split_size_or_sections: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed.
-
-    >>> import pullback
-    >>> pullback.split(pullback.arange(5), 2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    """
+    """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed."""
 
 def split_with_sizes(input: Tensor, split_sizes: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Pieces of the sizes listed along a dimension."""
 
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size (the last may be smaller) along a dimension.
-
-    >>> import pullback
-    >>> pullback.chunk(pullback.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
-    """
+    """At most `chunks` pieces of equal size (the last may be smaller) along a dimension."""
 
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """The members along a dimension, without it.
-
-    >>> import pullback
-    >>> pullback.unbind(pullback.tensor([[1, 2], [3, 4]]))
-    (tensor([1, 2]), tensor([3, 4]))
-    """
+    """The members along a dimension, without it."""
 
 def nan_to_num_(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given.
-
-    >>> import pullback
-    >>> pullback.nan_to_num(pullback.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
-    tensor([0., 1., 9.])
-    """
+    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given."""
 
 def nan_to_num(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given.
-
-    >>> import pullback
-    >>> pullback.nan_to_num(pullback.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
-    tensor([0., 1., 9.])
-    """
+    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given."""
 
 def clamp_min_(input: Tensor, min: _Operand) -> Tensor:
-    """Each element, or `min` where that is larger.
-
-    >>> import pullback
-    >>> pullback.clamp_min(pullback.tensor([-1.0, 2.0]), 0)
-    tensor([0., 2.])
-    """
+    """Each element, or `min` where that is larger."""
 
 def clamp_min(input: Tensor, min: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Each element, or `min` where that is larger.
-
-    >>> import pullback
-    >>> pullback.clamp_min(pullback.tensor([-1.0, 2.0]), 0)
-    tensor([0., 2.])
-    """
+    """Each element, or `min` where that is larger."""
 
 def clamp_max_(input: Tensor, max: _Operand) -> Tensor:
-    """Each element, or `max` where that is smaller.
-
-    >>> import pullback
-    >>> pullback.clamp_max(pullback.tensor([-1.0, 2.0]), 0)
-    tensor([-1.,  0.])
-    """
+    """Each element, or `max` where that is smaller."""
 
 def clamp_max(input: Tensor, max: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Each element, or `max` where that is smaller.
-
-    >>> import pullback
-    >>> pullback.clamp_max(pullback.tensor([-1.0, 2.0]), 0)
-    tensor([-1.,  0.])
-    """
+    """Each element, or `max` where that is smaller."""
 
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
-    """Each element where it is larger than `threshold`, `value` elsewhere.
-
-    >>> import pullback
-    >>> pullback.threshold(pullback.tensor([0.5, 2.0]), 1.0, 9.0)
-    tensor([9., 2.])
-    """
+    """Each element where it is larger than `threshold`, `value` elsewhere."""
 
 def threshold(input: Tensor, threshold: _Number, value: _Number, *, out: Tensor | None = None) -> Tensor:
-    """Each element where it is larger than `threshold`, `value` elsewhere.
-
-    >>> import pullback
-    >>> pullback.threshold(pullback.tensor([0.5, 2.0]), 1.0, 9.0)
-    tensor([9., 2.])
-    """
+    """Each element where it is larger than `threshold`, `value` elsewhere."""
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The step function: 0 below 0 and for NaN, 1 above, `values` at 0. Both tensors have one dtype.
-
-    >>> import pullback
-    >>> pullback.heaviside(pullback.tensor([-1.0, 0.0, 2.0]), pullback.tensor(0.5))
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """The step function: 0 below 0 and for NaN, 1 above, `values` at 0. Both tensors have one dtype."""
 
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15, *, out: Tensor | None = None) -> Tensor:
-    """The pseudoinverse: `1 / s` for singular values above `rcond` times the largest, 0 for others.
-
-    >>> import pullback
-    >>> pullback.pinverse(pullback.tensor([[2.0], [0.0]]))
-    tensor([[0.5000, 0.0000]])
-    """
+    """The pseudoinverse: `1 / s` for singular values above `rcond` times the largest, 0 for others."""
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of square matrices. Singular ones raise `LinAlgError`.
-
-    >>> import pullback
-    >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
-    tensor([[0.5000]])
-    """
+    """The inverse of square matrices. Singular ones raise `LinAlgError`."""
 
 def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_linalg_slogdet:
-    """Sign of the determinant and logarithm of its absolute value.
-
-    >>> import pullback
-    >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
-    tensor(0.)
-    """
+    """Sign of the determinant and logarithm of its absolute value."""
 
 def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the determinant: NaN where that is negative, -inf where it is 0.
-
-    >>> import pullback
-    >>> pullback.logdet(pullback.tensor([[1.0]]))
-    tensor(0.)
-    """
+    """The logarithm of the determinant: NaN where that is negative, -inf where it is 0."""
 
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinant of square matrices.
-
-    >>> import pullback
-    >>> pullback.linalg.det(pullback.tensor([[2.0]]))
-    tensor(2.)
-    """
+    """The determinant of square matrices."""
 
 def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The exponential `Σ Aᵏ / k!` of square matrices.
-
-    >>> import pullback
-    >>> pullback.linalg.matrix_exp(pullback.zeros(2, 2))
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+    """The exponential `Σ Aᵏ / k!` of square matrices."""
 
 def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_svd:
     """`A = U diag(S) Vᴴ` with singular values in descending order; `some` leaves out vectors that these do not need, and
     without `compute_uv` U and V are zeros. `linalg.svd` gives Vᴴ instead.
-
-    >>> import pullback
-    >>> pullback.svd(pullback.tensor([[3.0]])).S
-    tensor([3.])
     """
 
 def qr(input: Tensor, some: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_qr:
-    """`A = Q R` with orthonormal columns of Q and upper triangular R; unless `some`, with all columns of Q.
-
-    >>> import pullback
-    >>> pullback.qr(pullback.tensor([[2.0]])).R.abs()
-    tensor([[2.]])
-    """
+    """`A = Q R` with orthonormal columns of Q and upper triangular R; unless `some`, with all columns of Q."""
 
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`.
-
-    >>> import pullback
-    >>> pullback.cholesky(pullback.tensor([[4.0]]))
-    tensor([[2.]])
-    """
+    """The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`."""
 
 def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of `L Lᴴ`, or of `Uᴴ U` if `upper`, from the triangle.
-
-    >>> import pullback
-    >>> pullback.cholesky_inverse(pullback.tensor([[2.0]]))
-    tensor([[0.2500]])
-    """
+    """The inverse of `L Lᴴ`, or of `Uᴴ U` if `upper`, from the triangle."""
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The solution of `L Lᴴ X = B`, or of `Uᴴ U X = B` if `upper`, from the triangle.
-
-    >>> import pullback
-    >>> pullback.cholesky_solve(pullback.tensor([[4.0]]), pullback.tensor([[2.0]]))
-    tensor([[1.]])
-    """
+    """The solution of `L Lᴴ X = B`, or of `Uᴴ U X = B` if `upper`, from the triangle."""
 
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_triangular_solve:
     """The solution X of `A X = b` for a triangular A, and A; of its transpose if `transpose`. `linalg.solve_triangular` gives
     X alone.
-
-    >>> import pullback
-    >>> pullback.triangular_solve(pullback.tensor([[4.0]]), pullback.tensor([[2.0]])).solution
-    tensor([[2.]])
     """
 
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> Any:
-    """The factors of `A = P L U` in one matrix, and the row exchanges; also which pivot is the first zero, if `get_infos`.
-
-    >>> import pullback
-    >>> pullback.lu(pullback.tensor([[2.0]]))[0]
-    tensor([[2.]])
-    """
+    """The factors of `A = P L U` in one matrix, and the row exchanges; also which pivot is the first zero, if `get_infos`."""
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The solution of `A X = b` from what `lu_factor` gives for A.
-
-    >>> import pullback
-    >>> factors = pullback.linalg.lu_factor(pullback.tensor([[2.0]]))
-    >>> pullback.lu_solve(pullback.tensor([[4.0]]), *factors)
-    tensor([[2.]])
-    """
+    """The solution of `A X = b` from what `lu_factor` gives for A."""
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_lu_unpack:
-    """P, L and U from what `lu_factor` gives. What is not asked for is an empty tensor.
-
-    >>> import pullback
-    >>> factors = pullback.linalg.lu_factor(pullback.tensor([[1.0, 2.0], [4.0, 4.0]]))
-    >>> pullback.lu_unpack(*factors).U
-    tensor([[4., 4.],
-            [0., 1.]])
-    """
+    """P, L and U from what `lu_factor` gives. What is not asked for is an empty tensor."""
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
-
-    >>> import pullback
-    >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
-    pullback.Size([2])
-    """
+    """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast."""
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Product of two matrices.
-
-    >>> import pullback
-    >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
-    pullback.Size([2, 4])
-    """
+    """Product of two matrices."""
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Products of two batches of matrices.
-
-    >>> import pullback
-    >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
-    pullback.Size([5, 2, 4])
-    """
+    """Products of two batches of matrices."""
 
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Product of a matrix and a vector.
-
-    >>> import pullback
-    >>> pullback.mv(pullback.ones(2, 3), pullback.ones(3))
-    tensor([3., 3.])
-    """
+    """Product of a matrix and a vector."""
 
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inner product of two vectors.
-
-    >>> import pullback
-    >>> pullback.dot(pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
-    tensor(11.)
-    """
+    """Inner product of two vectors."""
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inner product of two vectors, the first conjugated.
-
-    >>> import pullback
-    >>> pullback.vdot(pullback.tensor([1j, 2]), pullback.tensor([1j, 3]))
-    tensor(7.+0.j)
-    """
+    """Inner product of two vectors, the first conjugated."""
 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inner products of the rows of two tensors, along their last dimensions; with a 0-d tensor the product.
-
-    >>> import pullback
-    >>> pullback.inner(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([1, 10]))
-    tensor([21, 43])
-    """
+    """Inner products of the rows of two tensors, along their last dimensions; with a 0-d tensor the product."""
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Outer product of two vectors.
-
-    >>> import pullback
-    >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
-    tensor([[3, 4],
-            [6, 8]])
-    """
+    """Outer product of two vectors."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Outer product of two vectors.
-
-    >>> import pullback
-    >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
-    tensor([[3, 4],
-            [6, 8]])
-    """
+    """Outer product of two vectors."""
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
@@ -4279,32 +3190,16 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: 
     """`beta * input + alpha * (mat @ vec)`."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`.
-
-    >>> import pullback
-    >>> pullback.addr(pullback.zeros(2, 2), pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
-    tensor([[3., 4.],
-            [6., 8.]])
-    """
+    """`beta * input + alpha * outer(vec1, vec2)`."""
 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * input + alpha * sum(batch1 @ batch2)`, the sum over a batch of matrices.
-
-    >>> import pullback
-    >>> pullback.addbmm(pullback.zeros(1, 1), pullback.ones(3, 1, 2), pullback.ones(3, 2, 1))
-    tensor([[6.]])
-    """
+    """`beta * input + alpha * sum(batch1 @ batch2)`, the sum over a batch of matrices."""
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
 
 def norm(input: Tensor, p: builtins.int | builtins.float | builtins.str | None = None, dim: _Ints | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
-
-    >>> import pullback
-    >>> pullback.norm(pullback.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
+    """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms."""
 
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference."""
@@ -4313,74 +3208,35 @@ def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Tensor |
 def median(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The element in the middle of the order, the lower of two: of all, or along `dim` with its place. NaN where there is
     one. Ties of all elements share the derivative; along `dim` it goes to the place.
-
-    >>> import pullback
-    >>> pullback.median(pullback.tensor([3.0, 1.0, 2.0, 4.0]))
-    tensor(2.)
     """
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_median: ...
 
 @overload
 def nanmedian(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The same without the NaNs; NaN where there is nothing else.
-
-    >>> import pullback
-    >>> pullback.nanmedian(pullback.tensor([3.0, float("nan"), 1.0]))
-    tensor(1.)
-    """
+    """The same without the NaNs; NaN where there is nothing else."""
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_nanmedian: ...
 
 def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_mode:
-    """The value that is most often there along a dimension, the least of several, and a place where it stands.
-
-    >>> import pullback
-    >>> pullback.mode(pullback.tensor([2, 1, 2, 1, 3]))
-    mode(values=tensor(1), indices=tensor(3))
-    """
+    """The value that is most often there along a dimension, the least of several, and a place where it stands."""
 
 def quantile(input: Tensor, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
     """The values below which the fractions `q` of the elements lie: of all, or along `dim`. Between two elements the value
     is theirs by `interpolation`: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. NaN where there is one.
-
-    >>> import pullback
-    >>> pullback.quantile(pullback.tensor([0.0, 1.0, 2.0]), pullback.tensor([0.25, 0.5]))
-    tensor([0.5000, 1.0000])
     """
 
 def nanquantile(input: Tensor, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The same without the NaNs; NaN where there is nothing else.
-
-    >>> import pullback
-    >>> pullback.nanquantile(pullback.tensor([0.0, float("nan"), 2.0]), 0.5)
-    tensor(1.)
-    """
+    """The same without the NaNs; NaN where there is nothing else."""
 
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The members of the first dimension in order.
-
-    >>> import pullback
-    >>> pullback.msort(pullback.tensor([[3, 1], [2, 5]]))
-    tensor([[2, 1],
-            [3, 5]])
-    """
+    """The members of the first dimension in order."""
 
 def rand(*size: _Ints, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """Uniform random numbers in [0, 1).
-
-    >>> import pullback
-    >>> pullback.rand(2, 3).shape
-    pullback.Size([2, 3])
-    """
+    """Uniform random numbers in [0, 1)."""
 
 def randn(*size: _Ints, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """Standard normal random numbers.
-
-    >>> import pullback
-    >>> pullback.randn(2, 3).shape
-    pullback.Size([2, 3])
-    """
+    """Standard normal random numbers."""
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Uniform random numbers in [0, 1) with the shape and dtype of another tensor."""
@@ -4389,12 +3245,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dty
     """Standard normal random numbers with the shape and dtype of another tensor."""
 
 def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
-
-    >>> import pullback
-    >>> pullback.randint(10, (4,)).dtype
-    pullback.int64
-    """
+    """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`."""
 
 def randint_like(input: Tensor, low: builtins.int | None = None, high: builtins.int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
@@ -4402,444 +3253,186 @@ def randint_like(input: Tensor, low: builtins.int | None = None, high: builtins.
     """
 
 def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """A random permutation of 0 … n - 1.
-
-    >>> import pullback
-    >>> pullback.randperm(4).sort().values
-    tensor([0, 1, 2, 3])
-    """
+    """A random permutation of 0 … n - 1."""
 
 def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
-
-    >>> import pullback
-    >>> pullback.normal(0.0, 1.0, (3,)).shape
-    pullback.Size([3])
-    """
+    """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed."""
 
 def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """1 with the probability that each element gives, else 0.
-
-    >>> import pullback
-    >>> pullback.bernoulli(pullback.tensor([0.0, 1.0]))
-    tensor([0., 1.])
-    """
+    """1 with the probability that each element gives, else 0."""
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson distributed counts with the rate that each element gives.
-
-    >>> import pullback
-    >>> pullback.poisson(pullback.tensor([0.0, 0.0]))
-    tensor([0., 0.])
-    """
+    """Poisson distributed counts with the rate that each element gives."""
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """The number of successes of `count` trials with the probability `prob`, element by element.
-
-    >>> import pullback
-    >>> pullback.binomial(pullback.tensor([3.0, 5.0]), pullback.tensor([0.0, 1.0]))
-    tensor([0., 5.])
-    """
+    """The number of successes of `count` trials with the probability `prob`, element by element."""
 
 def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """`num_samples` indices drawn by the weights in each row.
-
-    >>> import pullback
-    >>> pullback.multinomial(pullback.tensor([0.0, 1.0]), 1)
-    tensor([1])
-    """
+    """`num_samples` indices drawn by the weights in each row."""
 
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Rows and columns of the elements on and below a diagonal of a matrix, as a tensor of two rows.
-
-    >>> import pullback
-    >>> pullback.tril_indices(2, 2)
-    tensor([[0, 1, 1],
-            [0, 0, 1]])
-    """
+    """Rows and columns of the elements on and below a diagonal of a matrix, as a tensor of two rows."""
 
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Rows and columns of the elements on and above a diagonal of a matrix, as a tensor of two rows.
-
-    >>> import pullback
-    >>> pullback.triu_indices(2, 2)
-    tensor([[0, 0, 1],
-            [0, 1, 1]])
-    """
+    """Rows and columns of the elements on and above a diagonal of a matrix, as a tensor of two rows."""
 
 def range(start: _Number, end: _Number, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """`start, start + step, …` up to `end`, which is included. `arange` leaves it out, as Python's `range` does.
-
-    >>> import pullback
-    >>> pullback.range(0, 2)
-    tensor([0., 1., 2.])
-    """
+    """`start, start + step, …` up to `end`, which is included. `arange` leaves it out, as Python's `range` does."""
 
 def logspace(start: _Operand, end: _Operand, steps: builtins.int, base: builtins.float = 10.0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
-    """`steps` powers of `base`, from `base**start` to `base**end`, with evenly spaced exponents.
-
-    >>> import pullback
-    >>> pullback.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
-    """
+    """`steps` powers of `base`, from `base**start` to `base**end`, with evenly spaced exponents."""
 
 def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Hann's window `(1 - cos(2πk / N)) / 2`; N is the length, or one less with `periodic=False`.
-
-    >>> import pullback
-    >>> pullback.hann_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
+    """Hann's window `(1 - cos(2πk / N)) / 2`; N is the length, or one less with `periodic=False`."""
 
 def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Hamming's window `alpha - beta * cos(2πk / N)`; N is the length, or one less with `periodic=False`.
-
-    >>> import pullback
-    >>> pullback.hamming_window(4)
-    tensor([0.0800, 0.5400, 1.0000, 0.5400])
-    """
+    """Hamming's window `alpha - beta * cos(2πk / N)`; N is the length, or one less with `periodic=False`."""
 
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Bartlett's window, a triangle; it has its length as period, or one less with `periodic=False`.
-
-    >>> import pullback
-    >>> pullback.bartlett_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
+    """Bartlett's window, a triangle; it has its length as period, or one less with `periodic=False`."""
 
 def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Blackman's window `0.42 - 0.5 cos(2πk / N) + 0.08 cos(4πk / N)`; N is the length, or one less with `periodic=False`.
-
-    >>> import pullback
-    >>> pullback.blackman_window(3)
-    tensor([-1.3878e-17,  6.3000e-01,  6.3000e-01])
-    """
+    """Blackman's window `0.42 - 0.5 cos(2πk / N) + 0.08 cos(4πk / N)`; N is the length, or one less with `periodic=False`."""
 
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """Kaiser's window `I₀(beta √(1 - (2k / N - 1)²)) / I₀(beta)`; N is the length, or one less with `periodic=False`.
-
-    >>> import pullback
-    >>> pullback.kaiser_window(3, beta=0.0)
-    tensor([1., 1., 1.])
-    """
+    """Kaiser's window `I₀(beta √(1 - (2k / N - 1)²)) / I₀(beta)`; N is the length, or one less with `periodic=False`."""
 
 def empty_strided(size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """A tensor of this shape whose elements lie as the strides say. Its values do not matter; ours are zeros.
-
-    >>> import pullback
-    >>> pullback.empty_strided((2, 3), (1, 2)).stride()
-    (1, 2)
-    """
+    """A tensor of this shape whose elements lie as the strides say. Its values do not matter; ours are zeros."""
 
 def empty_permuted(size: _Ints, physical_layout: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
-    """A tensor whose dimensions lie in memory in this order, the last one closest. Its values do not matter; ours are zeros.
-
-    >>> import pullback
-    >>> pullback.empty_permuted((2, 3), (1, 0)).stride()
-    (1, 2)
-    """
+    """A tensor whose dimensions lie in memory in this order, the last one closest. Its values do not matter; ours are zeros."""
 
 def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise.
-
-    >>> import pullback
-    >>> pullback.sum(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([4., 6.])
-    """
+    """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise."""
 
 def nansum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Sum that takes NaN as zero, over the given dimensions, or over all.
-
-    >>> import pullback
-    >>> pullback.nansum(pullback.tensor([1.0, float("nan"), 2.0]))
-    tensor(3.)
-    """
+    """Sum that takes NaN as zero, over the given dimensions, or over all."""
 
 def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.
-
-    >>> import pullback
-    >>> pullback.mean(pullback.tensor([1.0, 3.0]))
-    tensor(2.)
-    """
+    """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given."""
 
 def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Product over one dimension, or over all.
-
-    >>> import pullback
-    >>> pullback.prod(pullback.tensor([2.0, 3.0]))
-    tensor(6.)
-    """
+    """Product over one dimension, or over all."""
 
 def amax(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
-
-    >>> import pullback
-    >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
-    tensor([5., 3.])
-    """
+    """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
 
 def amin(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
-
-    >>> import pullback
-    >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
-    tensor([1., 2.])
-    """
+    """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
 
 def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
-
-    >>> import pullback
-    >>> pullback.all(pullback.tensor([True, False]))
-    tensor(False)
-    """
+    """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
 
 def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
-
-    >>> import pullback
-    >>> pullback.any(pullback.tensor([True, False]))
-    tensor(True)
-    """
+    """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
 
 def var(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Tensor | None = None) -> Tensor:
-    """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
-
-    >>> import pullback
-    >>> pullback.var(pullback.tensor([1.0, 3.0]), correction=0)
-    tensor(1.)
-    """
+    """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
 
 def std(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Tensor | None = None) -> Tensor:
-    """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
-
-    >>> import pullback
-    >>> pullback.std(pullback.tensor([1.0, 3.0]), correction=0)
-    tensor(1.)
-    """
+    """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
 
 def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """`log(sum(exp(input)))` over the given dimensions, without overflow.
-
-    >>> import pullback
-    >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
-    tensor(0.6931)
-    """
+    """`log(sum(exp(input)))` over the given dimensions, without overflow."""
 
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Products of the elements so far along a dimension. Integers and bools are multiplied as int64 unless `dtype` says
     otherwise.
-
-    >>> import pullback
-    >>> pullback.cumprod(pullback.tensor([2, 3, 4]), 0)
-    tensor([ 2,  6, 24])
     """
 
 def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """`log(sum(exp(input)))` of the elements so far along a dimension, without overflow.
-
-    >>> import pullback
-    >>> pullback.logcumsumexp(pullback.tensor([0.0, 0.0]), 0)
-    tensor([0.0000, 0.6931])
-    """
+    """`log(sum(exp(input)))` of the elements so far along a dimension, without overflow."""
 
 def searchsorted(sorted_sequence: Tensor, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where each value would have to be inserted to keep the last dimension of `sorted_sequence` in order: before what
     equals it, or behind with `right`. `sorter` is the order of a sequence that is not sorted.
-
-    >>> import pullback
-    >>> pullback.searchsorted(pullback.tensor([1, 3, 5]), pullback.tensor([3, 6]))
-    tensor([1, 3])
     """
 
 def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the bucket of each value, where `boundaries` in order are the upper bounds: with `right` the lower
     ones.
-
-    >>> import pullback
-    >>> pullback.bucketize(pullback.tensor([0, 3, 6]), pullback.tensor([1, 3, 5]))
-    tensor([0, 1, 3])
     """
 
 def isin(elements: _Operand, test_elements: _Operand, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """Whether each element is one of `test_elements`; with `invert`, whether it is none.
-
-    >>> import pullback
-    >>> pullback.isin(pullback.tensor([1, 2, 3]), pullback.tensor([3, 1]))
-    tensor([ True, False,  True])
-    """
+    """Whether each element is one of `test_elements`; with `invert`, whether it is none."""
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
     """How often each of 0, 1, … is there, or the sums of their weights; as many as the largest asks for, and `minlength`
     at least.
-
-    >>> import pullback
-    >>> pullback.bincount(pullback.tensor([1, 3, 1]))
-    tensor([0, 2, 0, 1])
     """
 
 def histc(input: Tensor, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements lie in each of `bins` bins of one width between `min` and `max`, or between the smallest and the
     largest element if these are equal. Others, and NaN, do not count.
-
-    >>> import pullback
-    >>> pullback.histc(pullback.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
-    tensor([0., 2., 1., 0.])
     """
 
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_histogram:
     """How many elements lie in each bin, or the sums of their weights, and the edges of the bins: those given in order, or
     of `bins` bins of one width over `range` or over all elements. With `density`, divided by the width of the bin and
     by the sum. The last bin has both of its edges.
-
-    >>> import pullback
-    >>> pullback.histogram(pullback.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
-    tensor([0., 3.])
     """
 
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of a product of reflections `1 - τᵢ vᵢ vᵢᴴ`: vᵢ is column i of A below a 1, as `geqrf` gives them.
-
-    >>> import pullback
-    >>> pullback.linalg.householder_product(pullback.tensor([[0.0], [1.0]]), pullback.tensor([1.0]))
-    tensor([[ 0.],
-            [-1.]])
-    """
+    """The first columns of a product of reflections `1 - τᵢ vᵢ vᵢᴴ`: vᵢ is column i of A below a 1, as `geqrf` gives them."""
 
 def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_geqrf:
     """The reflections that make matrices triangular: `a` holds the triangle R of `A = Q R`, and below it the vectors from
     which, with their scales `tau`, `orgqr` makes Q.
-
-    >>> import pullback
-    >>> pullback.geqrf(pullback.tensor([[3.0], [4.0]])).tau
-    tensor([1.6000])
     """
 
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The product of `other` with the square matrix Q of the reflections that `geqrf` gives: `Q other`, or `other Q` unless
     `left`; with its adjoint if `transpose`.
-
-    >>> import pullback
-    >>> pullback.ormqr(pullback.zeros(2, 1), pullback.tensor([2.0]), pullback.tensor([[1.0], [1.0]]))
-    tensor([[-1.],
-            [ 1.]])
     """
 
 def _rrelu_slopes(input: Tensor, lower: builtins.float, upper: builtins.float, *, generator: Generator | None = None) -> Tensor:
-    """The slopes that `nn.functional.rrelu` draws in training: from [lower, upper) where the input is not positive, else 1.
-
-    >>> import pullback
-    >>> pullback._rrelu_slopes(pullback.tensor([2.0, 0.5]), 0.1, 0.3)
-    tensor([1., 1.])
-    """
+    """The slopes that `nn.functional.rrelu` draws in training: from [lower, upper) where the input is not positive, else 1."""
 
 def detach(input: Tensor) -> Tensor:
-    """The same values without a derivative: a constant for every transform.
-
-    >>> import pullback
-    >>> pullback.detach(pullback.tensor([1.0]))
-    tensor([1.])
-    """
+    """The same values without a derivative: a constant for every transform."""
 
 def reshape(input: Tensor, *shape: _Ints) -> Tensor:
-    """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it.
-
-    >>> import pullback
-    >>> pullback.reshape(pullback.arange(4), (2, 2))
-    tensor([[0, 1],
-            [2, 3]])
-    """
+    """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
 
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-    """All dimensions from `start_dim` to `end_dim` as one.
-
-    >>> import pullback
-    >>> pullback.flatten(pullback.ones(2, 3)).shape
-    pullback.Size([6])
-    """
+    """All dimensions from `start_dim` to `end_dim` as one."""
 
 def ravel(input: Tensor) -> Tensor:
     """The same elements in one dimension: a view of what is contiguous, and a copy of anything else."""
 
 def broadcast_to(input: Tensor, *size: _Ints) -> Tensor:
-    """Broadcast to a larger shape without copying.
-
-    >>> import pullback
-    >>> pullback.broadcast_to(pullback.tensor([1, 2]), (2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
+    """Broadcast to a larger shape without copying."""
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> builtins.tuple[Tensor, ...]:
     """All tensors broadcast to their common shape."""
 
 def permute(input: Tensor, *dims: _Ints) -> Tensor:
-    """Dimensions in another order.
-
-    >>> import pullback
-    >>> pullback.permute(pullback.ones(2, 3), (1, 0)).shape
-    pullback.Size([3, 2])
-    """
+    """Dimensions in another order."""
 
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Two dimensions swapped.
-
-    >>> import pullback
-    >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
-    pullback.Size([3, 2])
-    """
+    """Two dimensions swapped."""
 
 def swapaxes(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Two dimensions swapped.
-
-    >>> import pullback
-    >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
-    pullback.Size([3, 2])
-    """
+    """Two dimensions swapped."""
 
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Two dimensions swapped.
-
-    >>> import pullback
-    >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
-    pullback.Size([3, 2])
-    """
+    """Two dimensions swapped."""
 
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; 0-d and 1-d tensors stay as they are."""
 
 def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
-    """Dimensions `source` moved to the places `destination`, the others keeping their order.
-
-    >>> import pullback
-    >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
-    pullback.Size([3, 4, 2])
-    """
+    """Dimensions `source` moved to the places `destination`, the others keeping their order."""
 
 def moveaxis(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
-    """Dimensions `source` moved to the places `destination`, the others keeping their order.
-
-    >>> import pullback
-    >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
-    pullback.Size([3, 4, 2])
-    """
+    """Dimensions `source` moved to the places `destination`, the others keeping their order."""
 
 def squeeze(input: Tensor, dim: _Ints | None = None) -> Tensor:
-    """Without the dimensions of size 1 (all, or those named).
-
-    >>> import pullback
-    >>> pullback.squeeze(pullback.ones(1, 2, 1)).shape
-    pullback.Size([2])
-    """
+    """Without the dimensions of size 1 (all, or those named)."""
 
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
-    """With a dimension of size 1 at `dim`.
-
-    >>> import pullback
-    >>> pullback.unsqueeze(pullback.ones(2), 1).shape
-    pullback.Size([2, 1])
-    """
+    """With a dimension of size 1 at `dim`."""
 
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
     """Elements `start .. start + length` of a dimension."""
@@ -4848,54 +3441,25 @@ def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """Element `index` of a dimension, without that dimension."""
 
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`exp(x) / sum(exp(x))` along `dim`, without overflow.
-
-    >>> import pullback
-    >>> pullback.softmax(pullback.tensor([0.0, 0.0]), 0)
-    tensor([0.5000, 0.5000])
-    """
+    """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
 
 def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of softmax along `dim`, without overflow.
-
-    >>> import pullback
-    >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
-    tensor([-0.6931, -0.6931])
-    """
+    """The logarithm of softmax along `dim`, without overflow."""
 
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_sort:
     """Values in order along a dimension, and where they were. NaN counts as the largest. Equal elements keep their order
     with `stable`.
-
-    >>> import pullback
-    >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
-    tensor([1, 2, 0])
     """
 
 def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """The indices that sort a dimension.
-
-    >>> import pullback
-    >>> pullback.argsort(pullback.tensor([3.0, 1.0, 2.0]))
-    tensor([1, 2, 0])
-    """
+    """The indices that sort a dimension."""
 
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_topk:
-    """The `k` largest (or smallest) values along a dimension, and where they were.
-
-    >>> import pullback
-    >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
-    tensor([3., 2.])
-    """
+    """The `k` largest (or smallest) values along a dimension, and where they were."""
 
 @overload
 def max(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: None = None, out: Tensor | None = None) -> Tensor:
-    """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
-
-    >>> import pullback
-    >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
-    tensor(3.)
-    """
+    """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`."""
 @overload
 def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, other: None = None, out: Sequence[Tensor] | None = None) -> _return_max: ...
 @overload
@@ -4905,12 +3469,7 @@ def max(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, othe
 
 @overload
 def min(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: None = None, out: Tensor | None = None) -> Tensor:
-    """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
-
-    >>> import pullback
-    >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
-    tensor(1.)
-    """
+    """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`."""
 @overload
 def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, other: None = None, out: Sequence[Tensor] | None = None) -> _return_min: ...
 @overload
@@ -4919,20 +3478,10 @@ def min(input: Tensor, dim: Tensor, keepdim: builtins.bool = False, *, other: No
 def min(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: Tensor, out: Tensor | None = None) -> Tensor: ...
 
 def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
-
-    >>> import pullback
-    >>> pullback.argmax(pullback.tensor([3.0, 1.0, 2.0]))
-    tensor(0)
-    """
+    """Where the largest element is: in the flattened tensor, or along a dimension. The first of several."""
 
 def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several.
-
-    >>> import pullback
-    >>> pullback.argmin(pullback.tensor([3.0, 1.0, 2.0]))
-    tensor(1)
-    """
+    """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several."""
 
 def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> _return_cummax:
     """Largest values so far along a dimension, and where they are."""
@@ -4944,947 +3493,363 @@ def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: bu
     """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
 
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Sums of the elements so far along a dimension.
-
-    >>> import pullback
-    >>> pullback.cumsum(pullback.tensor([1, 2, 3]), 0)
-    tensor([1, 3, 6])
-    """
+    """Sums of the elements so far along a dimension."""
 
 def flip(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
-    """The elements of some dimensions in reverse order.
-
-    >>> import pullback
-    >>> pullback.flip(pullback.tensor([1, 2, 3]), (0,))
-    tensor([3, 2, 1])
-    """
+    """The elements of some dimensions in reverse order."""
 
 def roll(input: Tensor, shifts: _Ints, dims: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
     tensor.
-
-    >>> import pullback
-    >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
-    tensor([3, 1, 2])
     """
 
 def xlogy_(input: _Operand, other: _Operand) -> Tensor:
-    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN.
-
-    >>> import pullback
-    >>> pullback.xlogy(pullback.tensor([0.0, 2.0]), pullback.tensor([0.0, 1.0]))
-    tensor([0., 0.])
-    """
+    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN."""
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN.
-
-    >>> import pullback
-    >>> pullback.xlogy(pullback.tensor([0.0, 2.0]), pullback.tensor([0.0, 1.0]))
-    tensor([0., 0.])
-    """
+    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN."""
 
 def sinc_(input: Tensor) -> Tensor:
-    """`sin(πx) / πx` of each element, 1 at 0.
-
-    >>> import pullback
-    >>> pullback.sinc(pullback.tensor([0.0, 0.5]))
-    tensor([1.0000, 0.6366])
-    """
+    """`sin(πx) / πx` of each element, 1 at 0."""
 
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sin(πx) / πx` of each element, 1 at 0.
-
-    >>> import pullback
-    >>> pullback.sinc(pullback.tensor([0.0, 0.5]))
-    tensor([1.0000, 0.6366])
-    """
+    """`sin(πx) / πx` of each element, 1 at 0."""
 
 def erf_(input: Tensor) -> Tensor:
-    """The error function of each element.
-
-    >>> import pullback
-    >>> pullback.erf(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """The error function of each element."""
 
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function of each element.
-
-    >>> import pullback
-    >>> pullback.erf(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """The error function of each element."""
 
 def erfc_(input: Tensor) -> Tensor:
-    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
-
-    >>> import pullback
-    >>> pullback.erfc(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail."""
 
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
-
-    >>> import pullback
-    >>> pullback.erfc(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail."""
 
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse error function of each element; infinite at ±1 and NaN outside.
-
-    >>> import pullback
-    >>> pullback.erfinv(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """The inverse error function of each element; infinite at ±1 and NaN outside."""
 
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Natural logarithm of the absolute value of the gamma function.
-
-    >>> import pullback
-    >>> pullback.lgamma(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Natural logarithm of the absolute value of the gamma function."""
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithmic derivative of the gamma function.
-
-    >>> import pullback
-    >>> pullback.digamma(pullback.tensor([1.0]))
-    tensor([-0.5772])
-    """
+    """The logarithmic derivative of the gamma function."""
 
 def i0_(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 0.
-
-    >>> import pullback
-    >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
-    tensor([1.0000, 1.2661])
-    """
+    """The modified Bessel function of the first kind of order 0."""
 
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 0.
-
-    >>> import pullback
-    >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
-    tensor([1.0000, 1.2661])
-    """
+    """The modified Bessel function of the first kind of order 0."""
 
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
-    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps].
-
-    >>> import pullback
-    >>> pullback.logit(pullback.tensor([0.5]))
-    tensor([0.])
-    """
+    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps]."""
 
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps].
-
-    >>> import pullback
-    >>> pullback.logit(pullback.tensor([0.5]))
-    tensor([0.])
-    """
+    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps]."""
 
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of order `n` of `digamma`.
-
-    >>> import pullback
-    >>> pullback.polygamma(1, pullback.tensor([1.0]))
-    tensor([1.6449])
-    """
+    """The derivative of order `n` of `digamma`."""
 
 def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """Natural logarithm of the multivariate gamma function of dimension `p`.
-
-    >>> import pullback
-    >>> pullback.mvlgamma(pullback.tensor([1.0]), 2)
-    tensor([1.1447])
-    """
+    """Natural logarithm of the multivariate gamma function of dimension `p`."""
 
 def count_nonzero(input: Tensor, dim: _Ints | None = None) -> Tensor:
-    """How many elements are not zero, over the given dimensions, or over all. NaN is not zero.
-
-    >>> import pullback
-    >>> pullback.count_nonzero(pullback.tensor([[0, 1], [2, 3]]), 1)
-    tensor([1, 2])
-    """
+    """How many elements are not zero, over the given dimensions, or over all. NaN is not zero."""
 
 def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Mean of what is not NaN, over the given dimensions, or over all.
-
-    >>> import pullback
-    >>> pullback.nanmean(pullback.tensor([1.0, float("nan"), 3.0]))
-    tensor(2.)
-    """
+    """Mean of what is not NaN, over the given dimensions, or over all."""
 
 def var_mean(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Variance and mean over the given dimensions, or over all; the variance has the divisor `n - correction` (1 unless
     given).
-
-    >>> import pullback
-    >>> pullback.var_mean(pullback.tensor([1.0, 3.0]), correction=0)
-    (tensor(1.), tensor(2.))
     """
 
 def std_mean(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Standard deviation and mean over the given dimensions, or over all; the variance has the divisor `n - correction` (1
     unless given).
-
-    >>> import pullback
-    >>> pullback.std_mean(pullback.tensor([1.0, 3.0]), correction=0)
-    (tensor(1.), tensor(2.))
     """
 
 def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_aminmax:
-    """The smallest and the largest element along a dimension, or of all. Ties share the derivative; NaN wins.
-
-    >>> import pullback
-    >>> pullback.aminmax(pullback.tensor([3, 1, 2]))
-    aminmax(min=tensor(1), max=tensor(3))
-    """
+    """The smallest and the largest element along a dimension, or of all. Ties share the derivative; NaN wins."""
 
 def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """Covariances of variables (rows) over observations (columns), with the divisor `n - correction`. `fweights` says how
     often each observation counts, `aweights` how much.
-
-    >>> import pullback
-    >>> pullback.cov(pullback.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
 
 def corrcoef(input: Tensor) -> Tensor:
-    """Correlation coefficients of variables (rows) over observations (columns), limited to [-1, 1].
-
-    >>> import pullback
-    >>> pullback.corrcoef(pullback.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
-    """
+    """Correlation coefficients of variables (rows) over observations (columns), limited to [-1, 1]."""
 
 def renorm(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number, *, out: Tensor | None = None) -> Tensor:
-    """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger.
-
-    >>> import pullback
-    >>> pullback.renorm(pullback.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
-    """
+    """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger."""
 
 def square_(input: Tensor) -> Tensor:
-    """The square of each element; integers stay integers, bools become int64.
-
-    >>> import pullback
-    >>> pullback.square(pullback.tensor([3.0]))
-    tensor([9.])
-    """
+    """The square of each element; integers stay integers, bools become int64."""
 
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The square of each element; integers stay integers, bools become int64.
-
-    >>> import pullback
-    >>> pullback.square(pullback.tensor([3.0]))
-    tensor([9.])
-    """
+    """The square of each element; integers stay integers, bools become int64."""
 
 def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
-    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
-
-    >>> import pullback
-    >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
-    tensor([0.5000, 1.5000, 2.2000])
-    """
+    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
 
 def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
-    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
-
-    >>> import pullback
-    >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
-    tensor([0.5000, 1.5000, 2.2000])
-    """
+    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
 
 def frac_(input: Tensor) -> Tensor:
-    """The fraction of each element, with its sign.
-
-    >>> import pullback
-    >>> pullback.frac(pullback.tensor([-1.5]))
-    tensor([-0.5000])
-    """
+    """The fraction of each element, with its sign."""
 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The fraction of each element, with its sign.
-
-    >>> import pullback
-    >>> pullback.frac(pullback.tensor([-1.5]))
-    tensor([-0.5000])
-    """
+    """The fraction of each element, with its sign."""
 
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The same values; a tensor that shares nothing with its input where writes are concerned.
-
-    >>> import pullback
-    >>> pullback.positive(pullback.tensor([1.0]))
-    tensor([1.])
-    """
+    """The same values; a tensor that shares nothing with its input where writes are concerned."""
 
 def relu_(input: Tensor) -> Tensor:
-    """`max(x, 0)` of each element.
-
-    >>> import pullback
-    >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    """`max(x, 0)` of each element."""
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`max(x, 0)` of each element.
-
-    >>> import pullback
-    >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    """`max(x, 0)` of each element."""
 
 def neg_(input: Tensor) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
+    """`-x` of each element; integers stay integers, bool is an error."""
 
 def negative_(input: Tensor) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
+    """`-x` of each element; integers stay integers, bool is an error."""
 
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
+    """`-x` of each element; integers stay integers, bool is an error."""
 
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
+    """`-x` of each element; integers stay integers, bool is an error."""
 
 def sin_(input: Tensor) -> Tensor:
-    """Sine of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.sin(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Sine of each element, in radians."""
 
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sine of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.sin(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Sine of each element, in radians."""
 
 def cos_(input: Tensor) -> Tensor:
-    """Cosine of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.cos(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """Cosine of each element, in radians."""
 
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Cosine of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.cos(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """Cosine of each element, in radians."""
 
 def tan_(input: Tensor) -> Tensor:
-    """Tangent of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.tan(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Tangent of each element, in radians."""
 
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Tangent of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.tan(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Tangent of each element, in radians."""
 
 def asin_(input: Tensor) -> Tensor:
-    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.asin(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
 
 def arcsin_(input: Tensor) -> Tensor:
-    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.asin(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.asin(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
 
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.asin(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
 
 def acos_(input: Tensor) -> Tensor:
-    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.acos(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
 
 def arccos_(input: Tensor) -> Tensor:
-    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.acos(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.acos(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
 
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.acos(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
 
 def atan_(input: Tensor) -> Tensor:
-    """Inverse tangent of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.atan(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse tangent of each element, in radians."""
 
 def arctan_(input: Tensor) -> Tensor:
-    """Inverse tangent of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.atan(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse tangent of each element, in radians."""
 
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse tangent of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.atan(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse tangent of each element, in radians."""
 
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse tangent of each element, in radians.
-
-    >>> import pullback
-    >>> pullback.atan(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse tangent of each element, in radians."""
 
 def sinh_(input: Tensor) -> Tensor:
-    """Hyperbolic sine of each element.
-
-    >>> import pullback
-    >>> pullback.sinh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Hyperbolic sine of each element."""
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic sine of each element.
-
-    >>> import pullback
-    >>> pullback.sinh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Hyperbolic sine of each element."""
 
 def cosh_(input: Tensor) -> Tensor:
-    """Hyperbolic cosine of each element.
-
-    >>> import pullback
-    >>> pullback.cosh(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """Hyperbolic cosine of each element."""
 
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic cosine of each element.
-
-    >>> import pullback
-    >>> pullback.cosh(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """Hyperbolic cosine of each element."""
 
 def tanh_(input: Tensor) -> Tensor:
-    """Hyperbolic tangent of each element.
-
-    >>> import pullback
-    >>> pullback.tanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Hyperbolic tangent of each element."""
 
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic tangent of each element.
-
-    >>> import pullback
-    >>> pullback.tanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Hyperbolic tangent of each element."""
 
 def asinh_(input: Tensor) -> Tensor:
-    """Inverse hyperbolic sine of each element.
-
-    >>> import pullback
-    >>> pullback.asinh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic sine of each element."""
 
 def arcsinh_(input: Tensor) -> Tensor:
-    """Inverse hyperbolic sine of each element.
-
-    >>> import pullback
-    >>> pullback.asinh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic sine of each element."""
 
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic sine of each element.
-
-    >>> import pullback
-    >>> pullback.asinh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic sine of each element."""
 
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic sine of each element.
-
-    >>> import pullback
-    >>> pullback.asinh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic sine of each element."""
 
 def acosh_(input: Tensor) -> Tensor:
-    """Inverse hyperbolic cosine of each element; NaN below 1.
-
-    >>> import pullback
-    >>> pullback.acosh(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic cosine of each element; NaN below 1."""
 
 def arccosh_(input: Tensor) -> Tensor:
-    """Inverse hyperbolic cosine of each element; NaN below 1.
-
-    >>> import pullback
-    >>> pullback.acosh(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic cosine of each element; NaN below 1."""
 
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic cosine of each element; NaN below 1.
-
-    >>> import pullback
-    >>> pullback.acosh(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic cosine of each element; NaN below 1."""
 
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic cosine of each element; NaN below 1.
-
-    >>> import pullback
-    >>> pullback.acosh(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic cosine of each element; NaN below 1."""
 
 def atanh_(input: Tensor) -> Tensor:
-    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.atanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
 
 def arctanh_(input: Tensor) -> Tensor:
-    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.atanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.atanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
 
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
-
-    >>> import pullback
-    >>> pullback.atanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
 
 def exp_(input: Tensor) -> Tensor:
-    """Exponential of each element.
-
-    >>> import pullback
-    >>> pullback.exp(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """Exponential of each element."""
 
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Exponential of each element.
-
-    >>> import pullback
-    >>> pullback.exp(pullback.tensor([0.0]))
-    tensor([1.])
-    """
+    """Exponential of each element."""
 
 def exp2_(input: Tensor) -> Tensor:
-    """2 to the power of each element.
-
-    >>> import pullback
-    >>> pullback.exp2(pullback.tensor([3.0]))
-    tensor([8.])
-    """
+    """2 to the power of each element."""
 
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """2 to the power of each element.
-
-    >>> import pullback
-    >>> pullback.exp2(pullback.tensor([3.0]))
-    tensor([8.])
-    """
+    """2 to the power of each element."""
 
 def expm1_(input: Tensor) -> Tensor:
-    """`exp(x) - 1`, accurate near 0.
-
-    >>> import pullback
-    >>> pullback.expm1(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """`exp(x) - 1`, accurate near 0."""
 
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`exp(x) - 1`, accurate near 0.
-
-    >>> import pullback
-    >>> pullback.expm1(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """`exp(x) - 1`, accurate near 0."""
 
 def log_(input: Tensor) -> Tensor:
-    """Natural logarithm of each element; -inf at 0 and NaN below.
-
-    >>> import pullback
-    >>> pullback.log(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Natural logarithm of each element; -inf at 0 and NaN below."""
 
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Natural logarithm of each element; -inf at 0 and NaN below.
-
-    >>> import pullback
-    >>> pullback.log(pullback.tensor([1.0]))
-    tensor([0.])
-    """
+    """Natural logarithm of each element; -inf at 0 and NaN below."""
 
 def log1p_(input: Tensor) -> Tensor:
-    """`log(1 + x)`, accurate near 0.
-
-    >>> import pullback
-    >>> pullback.log1p(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """`log(1 + x)`, accurate near 0."""
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`log(1 + x)`, accurate near 0.
-
-    >>> import pullback
-    >>> pullback.log1p(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """`log(1 + x)`, accurate near 0."""
 
 def log2_(input: Tensor) -> Tensor:
-    """Logarithm to base 2 of each element.
-
-    >>> import pullback
-    >>> pullback.log2(pullback.tensor([8.0]))
-    tensor([3.])
-    """
+    """Logarithm to base 2 of each element."""
 
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm to base 2 of each element.
-
-    >>> import pullback
-    >>> pullback.log2(pullback.tensor([8.0]))
-    tensor([3.])
-    """
+    """Logarithm to base 2 of each element."""
 
 def log10_(input: Tensor) -> Tensor:
-    """Logarithm to base 10 of each element.
-
-    >>> import pullback
-    >>> pullback.log10(pullback.tensor([100.0]))
-    tensor([2.])
-    """
+    """Logarithm to base 10 of each element."""
 
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm to base 10 of each element.
-
-    >>> import pullback
-    >>> pullback.log10(pullback.tensor([100.0]))
-    tensor([2.])
-    """
+    """Logarithm to base 10 of each element."""
 
 def sqrt_(input: Tensor) -> Tensor:
-    """Square root of each element; NaN below 0.
-
-    >>> import pullback
-    >>> pullback.sqrt(pullback.tensor([4.0]))
-    tensor([2.])
-    """
+    """Square root of each element; NaN below 0."""
 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Square root of each element; NaN below 0.
-
-    >>> import pullback
-    >>> pullback.sqrt(pullback.tensor([4.0]))
-    tensor([2.])
-    """
+    """Square root of each element; NaN below 0."""
 
 def rsqrt_(input: Tensor) -> Tensor:
-    """`1 / sqrt(x)` of each element.
-
-    >>> import pullback
-    >>> pullback.rsqrt(pullback.tensor([4.0]))
-    tensor([0.5000])
-    """
+    """`1 / sqrt(x)` of each element."""
 
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`1 / sqrt(x)` of each element.
-
-    >>> import pullback
-    >>> pullback.rsqrt(pullback.tensor([4.0]))
-    tensor([0.5000])
-    """
+    """`1 / sqrt(x)` of each element."""
 
 def reciprocal_(input: Tensor) -> Tensor:
-    """`1 / x` of each element.
-
-    >>> import pullback
-    >>> pullback.reciprocal(pullback.tensor([4.0]))
-    tensor([0.2500])
-    """
+    """`1 / x` of each element."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`1 / x` of each element.
-
-    >>> import pullback
-    >>> pullback.reciprocal(pullback.tensor([4.0]))
-    tensor([0.2500])
-    """
+    """`1 / x` of each element."""
 
 def sigmoid_(input: Tensor) -> Tensor:
-    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
-
-    >>> import pullback
-    >>> pullback.sigmoid(pullback.tensor([0.0]))
-    tensor([0.5000])
-    """
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
 
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
-
-    >>> import pullback
-    >>> pullback.sigmoid(pullback.tensor([0.0]))
-    tensor([0.5000])
-    """
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
 
 def abs_(input: Tensor) -> Tensor:
-    """Absolute value of each element; integers stay integers.
-
-    >>> import pullback
-    >>> pullback.abs(pullback.tensor([-1, 2]))
-    tensor([1, 2])
-    """
+    """Absolute value of each element; integers stay integers."""
 
 def absolute_(input: Tensor) -> Tensor:
-    """Absolute value of each element; integers stay integers.
-
-    >>> import pullback
-    >>> pullback.abs(pullback.tensor([-1, 2]))
-    tensor([1, 2])
-    """
+    """Absolute value of each element; integers stay integers."""
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Absolute value of each element; integers stay integers.
-
-    >>> import pullback
-    >>> pullback.abs(pullback.tensor([-1, 2]))
-    tensor([1, 2])
-    """
+    """Absolute value of each element; integers stay integers."""
 
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Absolute value of each element; integers stay integers.
-
-    >>> import pullback
-    >>> pullback.abs(pullback.tensor([-1, 2]))
-    tensor([1, 2])
-    """
+    """Absolute value of each element; integers stay integers."""
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1 by the sign of each element.
-
-    >>> import pullback
-    >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
-    tensor([-1.,  0.,  1.])
-    """
+    """-1, 0 or 1 by the sign of each element."""
 
 def sgn_(input: Tensor) -> Tensor:
-    """The sign of real numbers; complex ones divided by their absolute value, or 0.
-
-    >>> import pullback
-    >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
-    tensor([0.6000+0.8000j, 0.0000+0.0000j])
-    """
+    """The sign of real numbers; complex ones divided by their absolute value, or 0."""
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sign of real numbers; complex ones divided by their absolute value, or 0.
-
-    >>> import pullback
-    >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
-    tensor([0.6000+0.8000j, 0.0000+0.0000j])
-    """
+    """The sign of real numbers; complex ones divided by their absolute value, or 0."""
 
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of complex numbers in the plane, in radians; 0 or pi for real ones.
-
-    >>> import pullback
-    >>> pullback.angle(pullback.tensor([1j, -1]))
-    tensor([1.5708, 3.1416])
-    """
+    """The angle of complex numbers in the plane, in radians; 0 or pi for real ones."""
 
 def floor_(input: Tensor) -> Tensor:
-    """The largest integer not above each element; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.floor(pullback.tensor([1.5]))
-    tensor([1.])
-    """
+    """The largest integer not above each element; integers stay as they are."""
 
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest integer not above each element; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.floor(pullback.tensor([1.5]))
-    tensor([1.])
-    """
+    """The largest integer not above each element; integers stay as they are."""
 
 def ceil_(input: Tensor) -> Tensor:
-    """The smallest integer not below each element; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.ceil(pullback.tensor([1.5]))
-    tensor([2.])
-    """
+    """The smallest integer not below each element; integers stay as they are."""
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest integer not below each element; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.ceil(pullback.tensor([1.5]))
-    tensor([2.])
-    """
+    """The smallest integer not below each element; integers stay as they are."""
 
 def trunc_(input: Tensor) -> Tensor:
-    """Each element without its fraction; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.trunc(pullback.tensor([-1.5]))
-    tensor([-1.])
-    """
+    """Each element without its fraction; integers stay as they are."""
 
 def fix_(input: Tensor) -> Tensor:
-    """Each element without its fraction; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.trunc(pullback.tensor([-1.5]))
-    tensor([-1.])
-    """
+    """Each element without its fraction; integers stay as they are."""
 
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Each element without its fraction; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.trunc(pullback.tensor([-1.5]))
-    tensor([-1.])
-    """
+    """Each element without its fraction; integers stay as they are."""
 
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Each element without its fraction; integers stay as they are.
-
-    >>> import pullback
-    >>> pullback.trunc(pullback.tensor([-1.5]))
-    tensor([-1.])
-    """
+    """Each element without its fraction; integers stay as they are."""
 
 def unflatten(input: Tensor, dim: builtins.int, sizes: _Ints) -> Tensor:
-    """One dimension as several, of these sizes; one may be -1.
-
-    >>> import pullback
-    >>> pullback.unflatten(pullback.arange(6), 0, (2, 3)).shape
-    pullback.Size([2, 3])
-    """
+    """One dimension as several, of these sizes; one may be -1."""
 
 def tensor_split(input: Tensor, indices_or_sections: _Ints | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed.
-
-    >>> import pullback
-    >>> pullback.tensor_split(pullback.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
-    """
+    """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed."""
 
 def hsplit(input: Tensor, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
     """Pieces side by side: along dimension 1, or 0 of vectors."""
@@ -5896,149 +3861,63 @@ def dsplit(input: Tensor, indices_or_sections: _Ints | Tensor) -> builtins.tuple
     """Pieces one behind the other: along dimension 2."""
 
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `src` at an index of a dimension.
-
-    >>> import pullback
-    >>> pullback.select_scatter(pullback.zeros(2, 2), pullback.ones(2), 0, 1)
-    tensor([[0., 0.],
-            [1., 1.]])
-    """
+    """A copy of `input` with `src` at an index of a dimension."""
 
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `src` in a slice of a dimension.
-
-    >>> import pullback
-    >>> pullback.slice_scatter(pullback.zeros(4), pullback.ones(2), start=1, end=3)
-    tensor([0., 1., 1., 0.])
-    """
+    """A copy of `input` with `src` in a slice of a dimension."""
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `src` on a diagonal.
-
-    >>> import pullback
-    >>> pullback.diagonal_scatter(pullback.zeros(2, 2), pullback.ones(2))
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+    """A copy of `input` with `src` on a diagonal."""
 
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with a number in the members of a dimension that a vector of indices names.
-
-    >>> import pullback
-    >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
-    tensor([5., 0., 5.])
-    """
+    """A copy of `input` with a number in the members of a dimension that a vector of indices names."""
 
 def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names.
-
-    >>> import pullback
-    >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
-    tensor([6., 0., 5.])
-    """
+    """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names."""
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with the first elements of `source`, in order, where `mask` is true.
-
-    >>> import pullback
-    >>> mask = pullback.tensor([True, False, True])
-    >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
-    tensor([5., 0., 6.])
-    """
+    """A copy of `input` with the first elements of `source`, in order, where `mask` is true."""
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
-    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
-    tensor([[[2., 2., 2.]]])
-    """
+    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'."""
 
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
     'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
-    pullback.Size([1, 1, 3, 3])
     """
 
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
     'valid' or 'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
-    pullback.Size([1, 2, 2, 2, 2])
     """
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
-    tensor([[[1., 1., 1., 1.]]])
-    """
+    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …]."""
 
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
-    pullback.Size([1, 3, 3, 3])
-    """
+    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …]."""
 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
-    pullback.Size([1, 1, 3, 3, 3])
-    """
+    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …]."""
 
 def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
-    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
-
-    >>> import pullback
-    >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
-    tensor([-1.,  1.])
-    """
+    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`."""
 
 def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
-    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
-
-    >>> import pullback
-    >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
-    tensor([1., 1.])
-    """
+    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given."""
 
 def constant_pad_nd(input: Tensor, pad: _Ints, value: _Number = 0, *, out: Tensor | None = None) -> Tensor:
     """Padding with a value."""
 
 def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
-    """The average of each window of the last dimension.
-
-    >>> import pullback
-    >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-    """
+    """The average of each window of the last dimension."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
-    """The average of each of `output_size` windows of the last dimension.
-
-    >>> import pullback
-    >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-    """
+    """The average of each of `output_size` windows of the last dimension."""
 
 @overload
 def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window of the last dimension; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[3., 2.]])
-    """
+    """The largest element of each window of the last dimension; with `return_indices` also where it is."""
 @overload
 def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -6046,12 +3925,7 @@ def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 
 @overload
 def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
-    pullback.Size([1, 2, 2])
-    """
+    """The largest element of each window of the last two dimensions; with `return_indices` also where it is."""
 @overload
 def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -6059,12 +3933,7 @@ def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 
 @overload
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
-    pullback.Size([1, 2, 2, 2])
-    """
+    """The largest element of each window of the last three dimensions; with `return_indices` also where it is."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -6073,58 +3942,25 @@ def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
     """One step of long short-term memory: input (N, features) and `hx` = (h, c), each (N, units), to the new h and c. See
     `nn.LSTMCell`.
-
-    >>> import pullback
-    >>> h, c = pullback.lstm_cell(pullback.ones(1, 2), [pullback.zeros(1, 1)] * 2, pullback.ones(4, 2), pullback.ones(4, 1))
-    >>> h
-    tensor([[0.6083]])
     """
 
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of gated recurrent units: input (N, features) and `hx` (N, units) to the new h. See `nn.GRUCell`.
-
-    >>> import pullback
-    >>> pullback.gru_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(3, 2), pullback.ones(3, 1))
-    tensor([[0.1149]])
-    """
+    """One step of gated recurrent units: input (N, features) and `hx` (N, units) to the new h. See `nn.GRUCell`."""
 
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """`tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` of rows. See `nn.RNNCell`.
-
-    >>> import pullback
-    >>> pullback.rnn_tanh_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(1, 2), pullback.ones(1, 1))
-    tensor([[0.9640]])
-    """
+    """`tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` of rows. See `nn.RNNCell`."""
 
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """`relu(w_ih @ input + b_ih + w_hh @ hx + b_hh)` of rows. See `nn.RNNCell`.
-
-    >>> import pullback
-    >>> pullback.rnn_relu_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(1, 2), pullback.ones(1, 1))
-    tensor([[2.]])
-    """
+    """`relu(w_ih @ input + b_ih + w_hh @ hx + b_hh)` of rows. See `nn.RNNCell`."""
 
 def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """Layers of long short-term memory: the last one's h at all steps, and the last h and c of each layer and direction. `hx`
     is (h, c); `params` are those of `nn.LSTM` in their order. With `batch_sizes` the input is the data of a packed sequence.
-
-    >>> import pullback
-    >>> params = [pullback.ones(4, 2), pullback.ones(4, 1)]
-    >>> state = pullback.zeros(1, 1, 1)
-    >>> out, h, c = pullback.lstm(pullback.ones(3, 1, 2), [state, state], params, False, 1, 0.0, False, False, False)
-    >>> out.shape, h.shape
-    (pullback.Size([3, 1, 1]), pullback.Size([1, 1, 1]))
     """
 
 def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Layers of gated recurrent units: the last one's h at all steps, and the last h of each layer and direction. Arguments are
     as those of `lstm`, but `hx` is a tensor.
-
-    >>> import pullback
-    >>> params = [pullback.ones(3, 2), pullback.ones(3, 1)]
-    >>> out, h = pullback.gru(pullback.ones(4, 1, 2), pullback.zeros(1, 1, 1), params, False, 1, 0.0, False, False)
-    >>> out.shape, h.shape
-    (pullback.Size([4, 1, 1]), pullback.Size([1, 1, 1]))
     """
 
 def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor]:

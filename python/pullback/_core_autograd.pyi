@@ -36,12 +36,6 @@ def backward(tensors: Tensor | Iterable[Any], grad_tensors: Tensor | Sequence[Te
     `tensors` and `inputs` are tensors or gradient edges, alone or in sequences; `grad_tensors` has one gradient for each
     of `tensors`, which scalars do not need. Raises RuntimeError for tensors without history, and for a graph whose saved
     tensors are freed because `retain_graph` was not given before.
-
-    >>> import pullback
-    >>> x = pullback.tensor([1.0, 2.0], requires_grad=True)
-    >>> pullback.autograd.backward([x.sum(), (x * x).sum()])
-    >>> x.grad
-    tensor([3., 5.])
     """
 
 def grad(outputs: Tensor | Iterable[Any], inputs: Tensor | Iterable[Any], grad_outputs: Tensor | Sequence[Tensor | None] | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, only_inputs: builtins.bool = True, allow_unused: builtins.bool | None = None, is_grads_batched: builtins.bool = False, materialize_grads: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
@@ -50,9 +44,4 @@ def grad(outputs: Tensor | Iterable[Any], inputs: Tensor | Iterable[Any], grad_o
     `outputs` and `inputs` are tensors or gradient edges, alone or in sequences. With `is_grads_batched` the gradients
     have a batch dimension in front, and so have the results. An input that no output depends on is an error unless
     `allow_unused`, which gives None for it, or `materialize_grads`, which gives zeros.
-
-    >>> import pullback
-    >>> x = pullback.tensor([1.0, 2.0], requires_grad=True)
-    >>> pullback.autograd.grad((x**3).sum(), x)
-    (tensor([ 3., 12.]),)
     """

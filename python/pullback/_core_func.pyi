@@ -98,12 +98,6 @@ class Program:
 
         Values are the same bit for bit; derivatives may differ by rounding. Random draws and calls of custom functions
         stay.
-
-        >>> import pullback
-        >>> from pullback.func import trace
-        >>> program = trace(lambda x: x.sin() * x.sin())(pullback.ones(2))
-        >>> len(program), len(program.simplified())
-        (3, 2)
         """
     def to_bytes(self) -> builtins.bytes:
         """The program as bytes, from which `Program.from_bytes` makes it again, also in another process.
@@ -111,12 +105,6 @@ class Program:
         Constants are part of it. Raises RuntimeError for what lives in this process alone: custom functions, tensors from
         outside that are read when the program is called, generators. Raises TypeError for arguments and results that are
         not made of tuples, lists, dicts, tensors, strings, numbers, bools and None.
-
-        >>> import pullback
-        >>> from pullback.func import Program, trace
-        >>> program = trace(lambda x: x.sin() * 2)(pullback.zeros(2))
-        >>> Program.from_bytes(program.to_bytes())(pullback.zeros(2))
-        tensor([0., 0.])
         """
 
 class ShapeFunction:
@@ -136,11 +124,6 @@ def grad(func: Callable[_P, Tensor], argnums: Literal[0] = 0, has_aux: Literal[F
 
     The returned function gives the gradient (a tuple of them if `argnums` is a tuple), or `(gradient, aux)`.
     `no_grad` inside of `func` is respected; around the call it only concerns transforms further out.
-
-    >>> import pullback
-    >>> from pullback.func import grad
-    >>> grad(lambda x: (x * x).sum())(pullback.tensor([1.0, 2.0]))
-    tensor([2., 4.])
     """
 @overload
 def grad(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True]) -> _LikeFirstAnd[_P, _T]: ...
@@ -157,11 +140,6 @@ def grad_and_value(func: Callable[_P, Tensor], argnums: Literal[0] = 0, has_aux:
 
     The arguments are those of `grad`. The returned function gives `(gradient, value)`, or
     `(gradient, (value, aux))` with `has_aux`.
-
-    >>> import pullback
-    >>> from pullback.func import grad_and_value
-    >>> grad_and_value(lambda x: (x * x).sum())(pullback.tensor([1.0, 2.0]))
-    (tensor([2., 4.]), tensor(5.))
     """
 @overload
 def grad_and_value(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True]) -> _LikeFirstAnd[_P, builtins.tuple[Tensor, _T]]: ...
@@ -182,12 +160,6 @@ def vjp(func: Callable[[Unpack[_Ts]], _T], *primals: Unpack[_Ts], has_aux: Liter
     Gives `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` takes cotangents in the structure of the output (also
     one argument for each output of a tuple) and returns a tuple with one cotangent for each primal. It can be called any
     number of times, also under `vmap` and inside of other transforms.
-
-    >>> import pullback
-    >>> from pullback.func import vjp
-    >>> y, vjp_fn = vjp(lambda x: x * x, pullback.tensor([1.0, 2.0]))
-    >>> vjp_fn(pullback.tensor([1.0, 10.0]))
-    (tensor([ 2., 40.]),)
     """
 @overload
 def vjp(func: Callable[..., _T], *primals: Unpack[_Ts], has_aux: Literal[False] = False) -> builtins.tuple[_T, Callable[..., builtins.tuple[Unpack[_Ts]]]]: ...
@@ -206,11 +178,6 @@ def jvp(func: Callable[[Unpack[_Ts]], _T], primals: builtins.tuple[Unpack[_Ts]],
         has_aux: whether `func` returns a pair, of which only the first is differentiated.
 
     Gives `(output, output_tangent)`, or `(output, output_tangent, aux)`.
-
-    >>> import pullback
-    >>> from pullback.func import jvp
-    >>> jvp(lambda x: x * x, (pullback.tensor([1.0, 2.0]),), (pullback.tensor([1.0, 0.5]),))
-    (tensor([1., 4.]), tensor([2., 2.]))
     """
 @overload
 def jvp(func: Callable[..., _T], primals: builtins.tuple[Any, ...], tangents: builtins.tuple[Any, ...], *, strict: builtins.bool = False, has_aux: Literal[False] = False) -> builtins.tuple[_T, _T]: ...
@@ -233,13 +200,6 @@ def vmap(func: Callable[_P, _T], in_dims: Any = 0, out_dims: Any = 0, randomness
 
     Keyword arguments are given to each member as they are, whole, as PyTorch does. Inside, a member looks like a tensor
     without the batch. The result of a function that does not depend on its argument is repeated.
-
-    >>> import pullback
-    >>> from pullback.func import vmap
-    >>> vmap(lambda v: v.sum())(pullback.ones(2, 3))
-    tensor([3., 3.])
-    >>> vmap(lambda v, w: v * w, in_dims=(1, None))(pullback.ones(2, 3), pullback.tensor([1.0, 2.0])).shape
-    pullback.Size([3, 2])
     """
 
 @overload
@@ -254,12 +214,6 @@ def jacrev(func: Callable[_P, Tensor], argnums: Literal[0] = 0, *, has_aux: Lite
 
     The Jacobian is a tree of the output's structure with trees of the argument's structure in its leaves. A block has
     the shape `output.shape + argument.shape`.
-
-    >>> import pullback
-    >>> from pullback.func import jacrev
-    >>> jacrev(lambda x: x * x)(pullback.tensor([1.0, 2.0]))
-    tensor([[2., 0.],
-            [0., 4.]])
     """
 @overload
 def jacrev(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True], chunk_size: builtins.int | None = None) -> _LikeFirstAnd[_P, _T]: ...
@@ -283,12 +237,6 @@ def jacfwd(func: Callable[_P, Tensor], argnums: Literal[0] = 0, has_aux: Literal
 
     The Jacobian is a tree of the output's structure with trees of the argument's structure in its leaves. A block has
     the shape `output.shape + argument.shape`.
-
-    >>> import pullback
-    >>> from pullback.func import jacfwd
-    >>> jacfwd(lambda x: x * x)(pullback.tensor([1.0, 2.0]))
-    tensor([[2., 0.],
-            [0., 4.]])
     """
 @overload
 def jacfwd(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True], chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> _LikeFirstAnd[_P, _T]: ...
@@ -305,12 +253,6 @@ def hessian(func: Callable[_P, Tensor], argnums: Literal[0] = 0) -> _Hessian[_P]
 
     `argnums` is the position of the argument to differentiate twice, or a tuple of positions, which gives a tuple of
     tuples.
-
-    >>> import pullback
-    >>> from pullback.func import hessian
-    >>> hessian(lambda x: (x * x * x).sum())(pullback.tensor([1.0, 2.0]))
-    tensor([[ 6.,  0.],
-            [ 0., 12.]])
     """
 @overload
 def hessian(func: Callable[_P, Any], argnums: _Argnums = 0) -> Callable[_P, Any]: ...
@@ -326,12 +268,6 @@ def linearize(func: Callable[[Unpack[_Ts]], _T], *primals: Unpack[_Ts]) -> built
     Gives `(output, jvp_fn)`. `func` runs once, here; `jvp_fn` takes one tangent for each primal, of its structure, shape
     and dtype, and runs only what depends on the tangents. It saves what `func` computed, so that `jvp` is better for a
     single tangent.
-
-    >>> import pullback
-    >>> from pullback.func import linearize
-    >>> y, jvp_fn = linearize(lambda x: x * x, pullback.tensor([1.0, 2.0]))
-    >>> jvp_fn(pullback.tensor([1.0, 0.5]))
-    tensor([2., 2.])
     """
 @overload
 def linearize(func: Callable[..., _T], *primals: Unpack[_Ts]) -> builtins.tuple[_T, Callable[[Unpack[_Ts]], _T]]: ...
@@ -352,13 +288,6 @@ def trace(func: Callable[_P, Any]) -> Callable[_P, Program]:
 
     Raises RuntimeError where `func` reads data (`.item()`, `if x > 0`), or writes in place to its arguments or to a
     tensor from outside.
-
-    >>> import pullback
-    >>> from pullback.func import grad, trace
-    >>> x = pullback.tensor([1.0, 2.0])
-    >>> program = trace(grad(lambda x: (x * x).sum()))(x)
-    >>> program(pullback.tensor([3.0, 4.0]))
-    tensor([6., 8.])
     """
 
 def eval_shape(func: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -373,12 +302,4 @@ def eval_shape(func: Callable[_P, _T]) -> Callable[_P, _T]:
     arithmetic and no memory; random operators draw nothing. What reads data raises, as do operators such as `nonzero` whose
     results have shapes that depend on data. A custom function that leaves the library needs a shape rule: see
     `pullback.library.register_fake`.
-
-    >>> import pullback
-    >>> from pullback.func import eval_shape, grad
-    >>> x = pullback.empty(1000000, 1000, device="meta")
-    >>> eval_shape(lambda x: x @ x.T)(x)
-    tensor(..., device='meta', size=(1000000, 1000000))
-    >>> eval_shape(grad(lambda w: w.sin().sum()))(pullback.ones(3)).shape
-    pullback.Size([3])
     """

@@ -83,48 +83,22 @@ __all__ = [
 ]
 
 def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
-    """The p-norm distances between each two rows of a matrix, the first row's first.
-
-    >>> import pullback
-    >>> pullback.pdist(pullback.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
-    """
+    """The p-norm distances between each two rows of a matrix, the first row's first."""
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """Rows of a table at integer indices: the result has the shape `input.shape + (dim,)`. The row `padding_idx` gets no
     gradient. Rows that are looked up are first shortened to the norm `max_norm`, in place. With `scale_grad_by_freq`
     the gradient of a row is divided by how often it is looked up.
-
-    >>> import pullback
-    >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))
-    tensor([[2.],
-            [1.]])
     """
 
 def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
-    """int64 ones at the classes along a new last dimension, zeros elsewhere. `num_classes` -1 is the largest class + 1.
-
-    >>> import pullback
-    >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
-    tensor([[0, 1],
-            [1, 0]])
-    """
+    """int64 ones at the classes along a new last dimension, zeros elsewhere. `num_classes` -1 is the largest class + 1."""
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`.
-
-    >>> import pullback
-    >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
-    pullback.Size([5, 2])
-    """
+    """`input @ weight.T + bias`."""
 
 def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
-    """Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training.
-
-    >>> import pullback
-    >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
-    tensor([1., 1., 1.])
-    """
+    """Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training."""
 
 def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """As `pullback.softmax`."""
@@ -133,60 +107,25 @@ def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: bui
     """As `pullback.log_softmax`."""
 
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic tangent of each element.
-
-    >>> import pullback
-    >>> pullback.tanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """Hyperbolic tangent of each element."""
 
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
-
-    >>> import pullback
-    >>> pullback.sigmoid(pullback.tensor([0.0]))
-    tensor([0.5000])
-    """
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
 
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`log(sigmoid(x))` of each element, accurate in both tails.
-
-    >>> import pullback
-    >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
-    tensor([-0.6931])
-    """
+    """`log(sigmoid(x))` of each element, accurate in both tails."""
 
 def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """`max(x, 0)` of each element.
-
-    >>> import pullback
-    >>> pullback.nn.functional.relu(pullback.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    """`max(x, 0)` of each element."""
 
 def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """`x * sigmoid(x)` of each element.
-
-    >>> import pullback
-    >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """`x * sigmoid(x)` of each element."""
 
 def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | None = None) -> Tensor:
-    """`x Φ(x)` of each element, Φ the normal distribution function; 'tanh' approximates it (Hendrycks, Gimpel 2016).
-
-    >>> import pullback
-    >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
-    tensor([0.])
-    """
+    """`x Φ(x)` of each element, Φ the normal distribution function; 'tanh' approximates it (Hendrycks, Gimpel 2016)."""
 
 def softplus(input: Tensor, beta: builtins.float = 1.0, threshold: builtins.float = 20.0, *, out: Tensor | None = None) -> Tensor:
-    """`log(1 + exp(beta x)) / beta` of each element; x itself where `beta x > threshold`.
-
-    >>> import pullback
-    >>> pullback.nn.functional.softplus(pullback.tensor([0.0]))
-    tensor([0.6931])
-    """
+    """`log(1 + exp(beta x)) / beta` of each element; x itself where `beta x > threshold`."""
 
 def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor:
     """x where it is positive, `negative_slope * x` elsewhere."""
@@ -212,71 +151,34 @@ def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
     """`softmax(query @ key.mT * scale + attn_mask) @ value`, where `scale` is `1 / sqrt(E)` if it is not given. A bool
     mask says who takes part; queries that may see no key give zeros.
-
-    >>> import pullback
-    >>> F = pullback.nn.functional
-    >>> F.scaled_dot_product_attention(pullback.ones(2, 3, 4), pullback.ones(2, 5, 4), pullback.ones(2, 5, 6)).shape
-    pullback.Size([2, 3, 6])
     """
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
-    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
-    tensor([[[2., 2., 2.]]])
-    """
+    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'."""
 
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
     'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
-    pullback.Size([1, 1, 3, 3])
     """
 
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
     'valid' or 'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
-    pullback.Size([1, 2, 2, 2, 2])
     """
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
-    tensor([[[1., 1., 1., 1.]]])
-    """
+    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …]."""
 
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
-    pullback.Size([1, 3, 3, 3])
-    """
+    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …]."""
 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
-    pullback.Size([1, 1, 3, 3, 3])
-    """
+    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …]."""
 
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The largest element of windows at random places, as many as `output_size` says, or `output_ratio` of the input's
     size; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.fractional_max_pool2d(pullback.ones(1, 5, 5), 2, output_size=3).shape
-    pullback.Size([1, 3, 3])
     """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
@@ -285,12 +187,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: _Ints, output_size: builti
 
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
-    """The same over three dimensions.
-
-    >>> import pullback
-    >>> pullback.nn.functional.fractional_max_pool3d(pullback.ones(1, 5, 5, 5), 2, output_size=3).shape
-    pullback.Size([1, 3, 3, 3])
-    """
+    """The same over three dimensions."""
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -301,47 +198,22 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     or `blank`. `log_probs` are [T, N, C], or [T, C] for one sequence. `targets` are a row of labels for each sequence,
     [N, S], or those of all in one dimension. The mean divides each loss by the number of its labels first; with
     `zero_infinity`, labels that do not fit into the steps cost 0 instead of infinity, with a derivative of 0.
-
-    >>> import pullback
-    >>> log_probs = pullback.zeros(2, 1, 2).log_softmax(-1)
-    >>> pullback.nn.functional.ctc_loss(log_probs, pullback.tensor([[1]]), [2], [1])  # 3 of 4 paths
-    tensor(0.2877)
     """
 
 def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
-    """Squared differences.
-
-    >>> import pullback
-    >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
-    tensor(2.)
-    """
+    """Squared differences."""
 
 def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
     """Absolute differences."""
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).
-
-    >>> import pullback
-    >>> pullback.nn.functional.nll_loss(pullback.tensor([[-0.5, -1.5]]), pullback.tensor([1]))
-    tensor(1.5000)
-    """
+    """The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch)."""
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor:
-    """`nll_loss` of `log_softmax`: targets are int64 classes, or probabilities of the input's shape.
-
-    >>> import pullback
-    >>> pullback.nn.functional.cross_entropy(pullback.tensor([[0.0, 0.0]]), pullback.tensor([1]))
-    tensor(0.6931)
-    """
+    """`nll_loss` of `log_softmax`: targets are int64 classes, or probabilities of the input's shape."""
 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
-    """Binary cross entropy of logits, without overflow: `max(x, 0) - x t + log(1 + exp(-|x|))`.
-
-    >>> import pullback
-    >>> pullback.nn.functional.binary_cross_entropy_with_logits(pullback.tensor([0.0]), pullback.tensor([1.0]))
-    tensor(0.6931)
-    """
+    """Binary cross entropy of logits, without overflow: `max(x, 0) - x t + log(1 + exp(-|x|))`."""
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1]."""
@@ -353,20 +225,10 @@ def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = N
     """Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`."""
 
 def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
-    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
-
-    >>> import pullback
-    >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
-    tensor([-1.,  1.])
-    """
+    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`."""
 
 def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
-    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
-
-    >>> import pullback
-    >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
-    tensor([1., 1.])
-    """
+    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given."""
 
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """Zero mean and unit variance over groups of channels, then `* weight + bias` by channel."""
@@ -374,99 +236,42 @@ def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = 
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
     """Zero mean and unit variance by channel over a batch (training), or by running statistics, then
     `* weight + bias`. In training, running statistics are updated in place with `momentum`.
-
-    >>> import pullback
-    >>> x = pullback.tensor([[1.0], [3.0]])
-    >>> pullback.nn.functional.batch_norm(x, None, None, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
     """
 
 def pad(input: Tensor, pad: _Ints, mode: builtins.str = 'constant', value: _Number | None = None) -> Tensor:
     """Padding at the ends of the trailing dimensions, the last one first: with a value, or by 'reflect', 'replicate' or
     'circular'. Negative amounts crop.
-
-    >>> import pullback
-    >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
-    tensor([0, 1, 2, 0, 0])
     """
 
 def unfold(input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> Tensor:
     """The elements of all windows over the last two dimensions of [N, C, H, W] (or [C, H, W]) as columns:
     [N, C · kernel size, windows].
-
-    >>> import pullback
-    >>> pullback.nn.functional.unfold(pullback.ones(1, 2, 3, 3), 2).shape
-    pullback.Size([1, 8, 4])
     """
 
 def fold(input: Tensor, output_size: _Ints, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> Tensor:
-    """The transpose of [`unfold`]: columns [N, C · kernel size, windows] summed at their places in [N, C, *output_size].
-
-    >>> import pullback
-    >>> pullback.nn.functional.fold(pullback.ones(1, 4, 4), (3, 3), 2)
-    tensor([[[[1., 2., 1.],
-              [2., 4., 2.],
-              [1., 2., 1.]]]])
-    """
+    """The transpose of [`unfold`]: columns [N, C · kernel size, windows] summed at their places in [N, C, *output_size]."""
 
 def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
-    """The average of each window of the last dimension.
-
-    >>> import pullback
-    >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-    """
+    """The average of each window of the last dimension."""
 
 def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The average of each window of the last two dimensions.
-
-    >>> import pullback
-    >>> pullback.nn.functional.avg_pool2d(pullback.ones(1, 4, 4), 2)
-    tensor([[[1., 1.],
-             [1., 1.]]])
-    """
+    """The average of each window of the last two dimensions."""
 
 def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The average of each window of the last three dimensions.
-
-    >>> import pullback
-    >>> pullback.nn.functional.avg_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
-    pullback.Size([1, 2, 2, 2])
-    """
+    """The average of each window of the last three dimensions."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
-    """The average of each of `output_size` windows of the last dimension.
-
-    >>> import pullback
-    >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-    """
+    """The average of each of `output_size` windows of the last dimension."""
 
 def adaptive_avg_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
-    """The average of each of `output_size` windows of the last two dimensions; `None` keeps a size.
-
-    >>> import pullback
-    >>> pullback.nn.functional.adaptive_avg_pool2d(pullback.ones(1, 5, 4), (2, None)).shape
-    pullback.Size([1, 2, 4])
-    """
+    """The average of each of `output_size` windows of the last two dimensions; `None` keeps a size."""
 
 def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
-    """The average of each of `output_size` windows of the last three dimensions; `None` keeps a size.
-
-    >>> import pullback
-    >>> pullback.nn.functional.adaptive_avg_pool3d(pullback.ones(1, 5, 4, 3), 1).shape
-    pullback.Size([1, 1, 1, 1])
-    """
+    """The average of each of `output_size` windows of the last three dimensions; `None` keeps a size."""
 
 @overload
 def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window of the last dimension; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[3., 2.]])
-    """
+    """The largest element of each window of the last dimension; with `return_indices` also where it is."""
 @overload
 def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -474,12 +279,7 @@ def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 
 @overload
 def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
-    pullback.Size([1, 2, 2])
-    """
+    """The largest element of each window of the last two dimensions; with `return_indices` also where it is."""
 @overload
 def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -487,12 +287,7 @@ def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 
 @overload
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
-    pullback.Size([1, 2, 2, 2])
-    """
+    """The largest element of each window of the last three dimensions; with `return_indices` also where it is."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
@@ -526,11 +321,6 @@ def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', pa
     """Samples of [N, C, H, W] at the points [N, Ho, Wo, 2] of a grid, or of [N, C, D, H, W] at [N, Do, Ho, Wo, 3]. A
     point is (x, y) or (x, y, z), each from -1 to 1 where it lies in the input. `mode` is 'bilinear', 'nearest' or
     'bicubic', and `padding_mode`, which says what lies outside, 'zeros', 'border' or 'reflection'.
-
-    >>> import pullback
-    >>> x = pullback.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
-    >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
-    tensor([[[[2.5000]]]])
     """
 
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
@@ -539,26 +329,13 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     `mode` is 'nearest', 'nearest-exact' or 'area', or with one dimension 'linear', with two 'bilinear' or 'bicubic', with
     three 'trilinear'. With `align_corners` the first and last elements keep their values. `antialias` weighs all elements
     that a smaller image covers. With `recompute_scale_factor` the ratio of the sizes counts instead of the factor.
-
-    >>> import pullback
-    >>> x = pullback.tensor([[[0.0, 2.0]]])
-    >>> pullback.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True)
-    tensor([[[0., 1., 2.]]])
     """
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
     """Zeros with the maxima of `max_pool1d` at their places."""
 
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
-    """Zeros with the maxima of `max_pool2d` at their places.
-
-    >>> import pullback
-    >>> F = pullback.nn.functional
-    >>> y, i = F.max_pool2d(pullback.arange(4.0).reshape(1, 2, 2), 2, return_indices=True)
-    >>> F.max_unpool2d(y, i, 2)
-    tensor([[[0., 0.],
-             [0., 3.]]])
-    """
+    """Zeros with the maxima of `max_pool2d` at their places."""
 
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
     """Zeros with the maxima of `max_pool3d` at their places."""

@@ -133,6 +133,11 @@ def named_tuples(table: list[Row]) -> dict[str, str]:
     }
 
 
+def without_examples(doc: str) -> str:
+    """A docstring's paragraphs but its examples, which `help()` shows: they are a third of the stubs."""
+    return "\n\n".join(part for part in re.split(r"\n\s*\n", doc) if not part.lstrip().startswith(">>>"))
+
+
 def definition(name: str, signature: str | tuple[str, ...], doc: str | None, decorator: str = "") -> str:
     """The text of a function; one with several signatures is documented once."""
     if isinstance(signature, tuple) and len(signature) > 1:
@@ -147,7 +152,7 @@ def definition(name: str, signature: str | tuple[str, ...], doc: str | None, dec
     if not doc:
         lines[-1] = lines[-1].removesuffix(ignore) + f" ...{ignore}"
         return "\n".join(lines)
-    body = doc.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    body = without_examples(doc).strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     body += " " if body.endswith('"') else ""
     closing = '"""' if "\n" not in body else '\n"""'
     return "\n".join(lines) + "\n" + textwrap.indent(f'"""{body}{closing}', "    ", lambda line: bool(line.strip()))
