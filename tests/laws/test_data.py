@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def test_weighted_samplers_draw_what_has_weight(weights: list[int], seed: int) -
     assert sorted(once) == able
 
 
+@pytest.mark.filterwarnings("ignore:.*Length of split at index:UserWarning")
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 99))
 def test_splits_by_lengths(lengths: list[int], seed: int) -> None:
     n = sum(lengths)
